@@ -1,0 +1,60 @@
+#pragma once
+// What a handler answers.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "m0/base/fd.hpp"
+#include "m0/http/response_head.hpp"
+
+namespace m0::handler {
+
+/// Bytes that live elsewhere (a large Python buffer). Read by the loop; released by whoever owns them, on the owner's
+/// terms: the loop only calls give_back(), which must not block, throw, or run application code.
+class ForeignBytes {
+ public:
+  virtual ~ForeignBytes() = default;
+  [[nodiscard]] virtual std::string_view bytes() const noexcept = 0;
+  /// The loop has sent them or will not. Called once, on the loop's thread; the object is not touched afterwards.
+  virtual void give_back() noexcept = 0;
+};
+
+/// The body of an answer; exactly one kind.
+struct ResponseBody {
+  enum class Kind : std::uint8_t {
+    Bytes,    // `bytes`, whole (also the empty body)
+    Foreign,  // `foreign`, whole
+    File,     // `file_length` bytes of `file` from `file_offset`
+    Window,   // unsized: the exchange's BodyWindow carries it; or sized by `declared`
+  };
+  Kind kind = Kind::Bytes;
+  std::string bytes;
+  ForeignBytes* foreign = nullptr;
+  base::Fd file;
+  std::uint64_t file_offset = 0;
+  std::uint64_t file_length = 0;
+  http::BodyLength declared;  // of Window: the Content-Length that the application gave
+
+  void clear() noexcept {
+    kind = Kind::Bytes;
+    bytes.clear();
+    if (foreign != nullptr) std::exchange(foreign, nullptr)->give_back();
+    file.reset();
+    file_offset = file_length = 0;
+    declared.reset();
+  }
+};
+
+struct Response {
+  http::ResponseHead head;
+  ResponseBody body;
+
+  void clear() noexcept {
+    head.clear();
+    body.clear();
+  }
+};
+
+}  // namespace m0::handler
