@@ -1,8 +1,10 @@
 # One interface target carries the flags of every room: warnings are errors under both compilers.
 add_library(m0_options INTERFACE)
+# Off where somebody builds a package with a compiler we have not met.
+option(M0_WERROR "Warnings are errors" ON)
 target_compile_options(m0_options INTERFACE
-  -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
-  -Wconversion -Wno-sign-conversion -Wimplicit-fallthrough -fno-omit-frame-pointer)
+  -Wall -Wextra -Wpedantic $<$<BOOL:${M0_WERROR}>:-Werror> -Wshadow -Wnon-virtual-dtor -Wold-style-cast
+  -Woverloaded-virtual -Wconversion -Wno-sign-conversion -Wimplicit-fallthrough -fno-omit-frame-pointer)
 target_include_directories(m0_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_compile_definitions(m0_options INTERFACE M0_VERSION="${PROJECT_VERSION}")
 

@@ -1,0 +1,74 @@
+# The commands of this checkout. `make demo` and `make test` need nothing but make itself on a bare Debian machine:
+# each target installs what it misses when it may, and names the packages when it may not.
+
+# The interpreter that the module is built for and that the server runs. Never whatever `python3` happens to be first.
+PYTHON ?= /usr/bin/python3
+export PYTHON
+PREFIX ?= /usr/local
+# Where the demo listens.
+BIND ?= 127.0.0.1:8000
+# How long `make fuzz` gives each target.
+FUZZ_SECONDS ?= 60
+
+.PHONY: help demo build test test-unit test-blackbox lint format bench fuzz sanitize install clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make demo            build, then serve examples/demo on http://127.0.0.1:8000
+demo:
+	@scripts/setup build
+	@scripts/build release program
+	@echo "open http://$(BIND)/ (end with Ctrl-C)"
+	@exec build/release/m0serve app:application --app-dir examples/demo --bind $(BIND)
+
+## make test            lint, release build, unit and black-box tests
+test:
+	@scripts/setup build test lint
+	@scripts/test lint build unit blackbox
+
+## make test-unit       release build and unit tests alone (test-blackbox: the others alone)
+test-unit test-blackbox: test-%:
+	@scripts/setup build test
+	@scripts/test build $*
+
+## make build           the release build; afterwards build/release/m0serve runs from any directory
+build:
+	@scripts/setup build
+	@scripts/build release
+
+## make lint            walls between rooms, format, clang-tidy, self-contained headers, typed Python
+lint:
+	@scripts/setup build lint test
+	@scripts/test lint
+
+## make format          put every source file in its format
+format:
+	@scripts/setup lint
+	@scripts/lint --fix format black
+
+## make sanitize        the suite under address and undefined, the unit tests under thread sanitizer
+sanitize:
+	@scripts/setup build test sanitize
+	@scripts/test --preset asan build unit blackbox
+	@scripts/test --preset tsan build unit
+
+## make fuzz            every fuzz target for FUZZ_SECONDS (60)
+fuzz:
+	@scripts/setup build test sanitize
+	@scripts/test --preset asan --fuzz-seconds $(FUZZ_SECONDS) build fuzz
+
+## make bench           paired runs against other servers: a table, and a JSON file in bench/results
+bench:
+	@scripts/setup build bench
+	@scripts/build release
+	@bench/run
+
+## make install         launcher in PREFIX/bin, package in PREFIX/lib/m0serve (PREFIX=/usr/local)
+install: build
+	@cmake --install build/release --prefix $(PREFIX)
+
+## make clean           remove what was built
+clean:
+	@rm -rf build dist

@@ -1,0 +1,1 @@
+"""What the scripts share. Standard library only."""
