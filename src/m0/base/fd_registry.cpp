@@ -34,7 +34,9 @@ void close_registered() noexcept {
   }
 }
 
-void in_parent() noexcept { g_has_forked.store(true, std::memory_order_relaxed); }
+void in_parent() noexcept {
+  if (!t_intended) g_has_forked.store(true, std::memory_order_relaxed);
+}
 
 void in_child() noexcept {
   if (t_intended) return;
@@ -76,6 +78,7 @@ void install_fork_hooks() {
 IntendedFork::IntendedFork() noexcept { t_intended = true; }
 IntendedFork::~IntendedFork() { t_intended = false; }
 
+bool fork_is_intended() noexcept { return t_intended; }
 bool in_forked_child() noexcept { return g_forked_child.load(std::memory_order_relaxed); }
 bool has_forked() noexcept { return g_has_forked.load(std::memory_order_relaxed); }
 

@@ -1,0 +1,74 @@
+#include "m0/net/tcp_transport.hpp"
+
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "m0/base/fd_registry.hpp"
+
+namespace m0::net {
+namespace {
+
+// EAGAIN: the kernel's buffer is full or empty. ENOBUFS and ENOMEM pass too: epoll will say when to try again.
+// Everything else (ECONNRESET, EPIPE, ETIMEDOUT, EHOSTUNREACH, ENETDOWN ...) means that the peer cannot be reached.
+Moved failed() noexcept {
+  const bool later = errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ENOMEM;
+  return {later ? Moved::What::WouldBlock : Moved::What::Gone, 0};
+}
+
+}  // namespace
+
+Moved TcpTransport::read(std::span<char> into) noexcept {
+  for (;;) {
+    const ssize_t got = ::recv(socket_.get(), into.data(), into.size(), 0);
+    if (got > 0) return {Moved::What::Some, static_cast<std::size_t>(got)};
+    if (got == 0) return {Moved::What::Ended, 0};
+    if (errno != EINTR) return failed();
+  }
+}
+
+Moved TcpTransport::write(std::span<const iovec> pieces, bool more) noexcept {
+  const int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+  for (;;) {
+    ssize_t sent = 0;
+    if (pieces.size() == 1) {  // send() is a little cheaper than sendmsg()
+      sent = ::send(socket_.get(), pieces[0].iov_base, pieces[0].iov_len, flags);
+    } else {
+      msghdr message{};
+      message.msg_iov = const_cast<iovec*>(pieces.data());
+      message.msg_iovlen = pieces.size();
+      sent = ::sendmsg(socket_.get(), &message, flags);
+    }
+    if (sent >= 0) return {Moved::What::Some, static_cast<std::size_t>(sent)};
+    if (errno != EINTR) return failed();
+  }
+}
+
+Moved TcpTransport::send_file(int file, std::uint64_t offset, std::size_t count) noexcept {
+  for (;;) {
+    auto at = static_cast<off_t>(offset);
+    const ssize_t sent = ::sendfile(socket_.get(), file, &at, count);
+    if (sent > 0) return {Moved::What::Some, static_cast<std::size_t>(sent)};
+    if (sent == 0) return {Moved::What::Ended, 0};
+    // EINVAL, EIO: the file cannot be sent; the answer cannot be completed either.
+    if (errno != EINTR) return failed();
+  }
+}
+
+void TcpTransport::shutdown_write() noexcept { static_cast<void>(::shutdown(socket_.get(), SHUT_WR)); }
+
+void TcpTransport::close(bool reset) noexcept {
+  if (!socket_) return;
+  if (reset) {  // no shutdown: it would send an orderly end first
+    const linger hard{1, 0};
+    static_cast<void>(::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &hard, sizeof hard));
+  } else if (base::fd_registry::has_forked()) {
+    // A child that the application forked may hold a copy for a moment: the peer is told all the same. Costs one system
+    // call, so only in a process that has forked at all.
+    static_cast<void>(::shutdown(socket_.get(), SHUT_RDWR));
+  }
+  socket_.reset();
+}
+
+}  // namespace m0::net
