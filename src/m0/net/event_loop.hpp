@@ -32,7 +32,7 @@ class Watched {
 
  protected:
   Watched() = default;
-  ~Watched() = default;
+  virtual ~Watched() = default;
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
