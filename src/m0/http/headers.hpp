@@ -32,7 +32,12 @@ class FieldList {
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
-  [[nodiscard]] Field operator[](std::size_t index) const noexcept;
+  [[nodiscard]] Field operator[](std::size_t index) const noexcept {
+    const Entry& entry = entries_[index];
+    return {{bytes_.data() + entry.name_at, entry.name_size}, {bytes_.data() + entry.value_at, entry.value_size}};
+  }
+  /// At least the bytes of all names and values: what a writer reserves.
+  [[nodiscard]] std::size_t byte_size() const noexcept { return bytes_.size(); }
   /// The first value of that name, whatever its case; null data() when there is none.
   [[nodiscard]] std::string_view find(std::string_view name) const noexcept;
 

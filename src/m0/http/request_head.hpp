@@ -15,13 +15,13 @@ enum class TargetForm : std::uint8_t { Origin, Absolute, Asterisk };
 enum class BodyKind : std::uint8_t { None, Length, Chunked };
 
 struct RequestHead {
-  std::string_view raw;        // the whole head; every view below points into it, or at a literal, or is empty
+  std::string_view raw;  // the whole head; every view below points into it, or at a literal, or is empty
   std::string_view method;
-  std::string_view target;     // as sent
-  std::string_view path;       // before "?"; "/" for an absolute-form without one; "*" for OPTIONS *
-  std::string_view query;      // after "?", without it
-  std::string_view authority;  // of an absolute-form target, else the value of Host; may be empty on HTTP/1.0
-  std::vector<Field> fields;   // in order, names as sent, values without surrounding whitespace
+  std::string_view target;           // as sent
+  std::string_view path;             // before "?"; "/" for an absolute-form without one; "*" for OPTIONS *
+  std::string_view query;            // after "?", without it
+  std::string_view authority;        // of an absolute-form target, else the value of Host; may be empty on HTTP/1.0
+  std::vector<Field> fields;         // in order, names as sent, values without surrounding whitespace
   std::uint64_t content_length = 0;  // of BodyKind::Length
   Version version = Version::Http11;
   TargetForm form = TargetForm::Origin;

@@ -58,9 +58,9 @@ class Session {
   virtual void append_continue(std::string& out) = 0;
 
   /// Starts the answer: appends the head to `out` with the right framing. Fields that would break framing
-  /// (Connection, Keep-Alive, Transfer-Encoding, Upgrade, Proxy-Connection, TE, Trailer; Content-Length where it contradicts) are
-  /// dropped or put right here. `close` forces "Connection: close". May be called before the request was read to its
-  /// end: then the connection is closed after the answer.
+  /// (Connection, Keep-Alive, Transfer-Encoding, Upgrade, Proxy-Connection, TE, Trailer; Content-Length where it
+  /// contradicts) are dropped or put right here. `close` forces "Connection: close". May be called before the request
+  /// was read to its end: then the connection is closed after the answer.
   virtual void begin_answer(StreamId stream, const ResponseHead& head, BodyLength length, const AnswerContext& context,
                             bool close, std::string& out) = 0;
   /// Whether bytes of a body may follow the head that was begun: false for HEAD, 204, 304.
