@@ -9,8 +9,10 @@ PREFIX ?= /usr/local
 BIND ?= 127.0.0.1:8000
 # How long `make fuzz` gives each target.
 FUZZ_SECONDS ?= 60
+# More words for scripts/test.
+TEST_OPTIONS ?=
 
-.PHONY: help demo build test test-unit test-blackbox lint format bench fuzz sanitize install clean
+.PHONY: help demo build test test-unit test-blackbox lint format bench fuzz sanitize wheel install clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,7 +28,7 @@ demo:
 ## make test            lint, release build, unit and black-box tests
 test:
 	@scripts/setup build test lint
-	@scripts/test lint build unit blackbox
+	@scripts/test $(TEST_OPTIONS) lint build unit blackbox
 
 ## make test-unit       release build and unit tests alone (test-blackbox: the others alone)
 test-unit test-blackbox: test-%:
@@ -58,6 +60,11 @@ sanitize:
 fuzz:
 	@scripts/setup build test sanitize
 	@scripts/test --preset asan --fuzz-seconds $(FUZZ_SECONDS) build fuzz
+
+## make wheel           build the wheel and serve one request from it, in a virtual environment
+wheel:
+	@scripts/setup build wheel
+	@scripts/test wheel
 
 ## make bench           paired runs against other servers: a table, and a JSON file in bench/results
 bench:

@@ -1,0 +1,163 @@
+"""What the sum of a test run is made of."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from tooling import fuzz_runner, gtest_runner, pytest_runner
+from tooling.processes import run
+from tooling.tally import Kind, Outcome, Tally, closing_line, failed, passed, read_allowed_skips, skipped
+
+
+def program(path: Path, text: str) -> Path:
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def kinds(outcomes: list[Outcome]) -> list[tuple[str, str]]:
+    return [(outcome.name, outcome.kind.value) for outcome in outcomes]
+
+
+def test_the_closing_line_mentions_skips_only_when_there_are_some() -> None:
+    assert closing_line(3, 0, 0) == "3 passed, 0 failed"
+    assert closing_line(3, 1, 2) == "3 passed, 1 failed, 2 skipped"
+
+
+def test_a_report_ends_with_the_closing_line(capsys: pytest.CaptureFixture[str]) -> None:
+    tally = Tally([passed("a"), failed("b", "why\nmore"), skipped("c", "later")])
+    assert tally.report() == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["SKIPPED c: later", "FAILED b: why", "1 passed, 1 failed, 1 skipped"]
+
+
+def test_nothing_run_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert Tally().report() == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 0 failed"
+
+
+def test_a_skip_without_leave_fails(tmp_path: Path) -> None:
+    listing = tmp_path / "allowed.txt"
+    listing.write_text("# why skips are allowed\n\ntests.test_ipv6::*: the machine may have no IPv6\n")
+    tally = Tally([skipped("tests.test_ipv6::test_both", "no IPv6"), skipped("tests.test_x::test_y", "lazy")])
+    tally.refuse_skips(read_allowed_skips(listing))
+    assert [outcome.kind for outcome in tally.outcomes] == [Kind.SKIPPED, Kind.FAILED]
+
+
+def test_an_allowed_skip_needs_a_reason(tmp_path: Path) -> None:
+    listing = tmp_path / "allowed.txt"
+    listing.write_text("tests.test_ipv6::test_both\n")
+    with pytest.raises(ValueError, match="needs a reason"):
+        read_allowed_skips(listing)
+
+
+def test_googletest_report() -> None:
+    case = {"status": "RUN", "result": "COMPLETED"}
+    report = {
+        "testsuites": [
+            {
+                "testsuite": [
+                    {"name": "Good", **case},
+                    {"name": "Bad", **case, "failures": [{"failure": "1 != 2"}]},
+                    {"name": "Later", "status": "RUN", "result": "SKIPPED"},
+                    {"name": "DISABLED_Off", "status": "NOTRUN"},
+                ],
+                "name": "Ring",
+            }
+        ]
+    }
+    assert kinds(gtest_runner.read_report("pool_test", report)) == [
+        ("pool_test:Ring.Good", "passed"),
+        ("pool_test:Ring.Bad", "failed"),
+        ("pool_test:Ring.Later", "skipped"),
+        ("pool_test:Ring.DISABLED_Off", "skipped"),
+    ]
+
+
+REPORT = '{"testsuites": [{"name": "S", "testsuite": [{"name": "T", "status": "RUN", "result": "COMPLETED"}]}]}'
+WRITE_REPORT = (
+    f"for word; do case $word in --gtest_output=json:*) echo '{REPORT}' > ${{word#--gtest_output=json:}};; esac; done\n"
+)
+
+
+def test_a_binary_that_passes_is_silent(tmp_path: Path) -> None:
+    outcomes, output = gtest_runner.run_binary(program(tmp_path / "x_test", WRITE_REPORT + "echo noise\n"), 10, {})
+    assert (kinds(outcomes), output) == ([("x_test:S.T", "passed")], "")
+
+
+def test_a_crash_after_the_report_is_a_failure(tmp_path: Path) -> None:
+    outcomes, output = gtest_runner.run_binary(
+        program(tmp_path / "x_test", WRITE_REPORT + "echo race; exit 86\n"), 10, {}
+    )
+    assert kinds(outcomes) == [("x_test:S.T", "passed"), ("x_test", "failed")]
+    assert "race" in output
+
+
+def test_a_crash_before_any_report_is_a_failure(tmp_path: Path) -> None:
+    outcomes, output = gtest_runner.run_binary(program(tmp_path / "x_test", "echo last words; kill -SEGV $$\n"), 10, {})
+    assert kinds(outcomes) == [("x_test", "failed")]
+    assert "last words" in output
+
+
+def test_a_binary_without_tests_is_a_failure(tmp_path: Path) -> None:
+    outcomes, _ = gtest_runner.run_binary(program(tmp_path / "x_test", "exit 0\n"), 10, {})
+    assert kinds(outcomes) == [("x_test", "failed")]
+
+
+def test_a_build_tree_without_binaries_is_a_failure(tmp_path: Path) -> None:
+    assert kinds(gtest_runner.run_all(gtest_runner.find_binaries(tmp_path), 10, {})) == [("unit", "failed")]
+
+
+def test_a_time_limit_ends_the_grandchildren_too(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    endless = program(tmp_path / "endless", f"sleep 600 & echo $! > {note}; wait\n")
+    began = time.monotonic()
+    done = run([endless], 1.0)
+    assert done.code is None
+    assert time.monotonic() - began < 300
+    with pytest.raises(ProcessLookupError):
+        # Killed and, being nobody's child any more, reaped by init; a zombie for a moment at most.
+        for _ in range(1000):
+            os.kill(int(note.read_text()), 0)
+            if Path(f"/proc/{note.read_text().strip()}/stat").read_text().split()[2] == "Z":
+                raise ProcessLookupError
+            time.sleep(0.01)
+
+
+def test_junit_report() -> None:
+    outcomes = pytest_runner.read_junit(
+        """<testsuites><testsuite name="pytest">
+        <testcase classname="tests.test_a" name="test_good"/>
+        <testcase classname="tests.test_a" name="test_bad"><failure message="assert 1 == 2">...</failure></testcase>
+        <testcase classname="tests.test_a" name="test_later"><skipped message="no IPv6"/></testcase>
+        <testcase classname="tests.test_a" name="test_teardown"/>
+        <testcase classname="tests.test_a" name="test_teardown"><error message="left a process"/></testcase>
+        </testsuite></testsuites>"""
+    )
+    assert kinds(outcomes) == [
+        ("tests.test_a::test_good", "passed"),
+        ("tests.test_a::test_bad", "failed"),
+        ("tests.test_a::test_later", "skipped"),
+        ("tests.test_a::test_teardown", "failed"),
+    ]
+
+
+def test_a_pytest_that_runs_nothing_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "test_empty.py").write_text("")
+    outcomes = pytest_runner.run_pytest([tmp_path / "test_empty.py"], 60, {}, [f"--rootdir={tmp_path}"])
+    assert kinds(outcomes) == [("pytest", "failed")]
+
+
+def test_a_fuzz_target_that_fails_or_does_nothing_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "fuzz").mkdir()
+    program(tmp_path / "fuzz" / "fuzz_busy", "echo stat::number_of_executed_units: 12\n")
+    program(tmp_path / "fuzz" / "fuzz_crash", "echo stat::number_of_executed_units: 12; exit 77\n")
+    program(tmp_path / "fuzz" / "fuzz_idle", "exit 0\n")
+    assert kinds(fuzz_runner.run_all(tmp_path, 1, {})) == [
+        ("fuzz_busy", "passed"),
+        ("fuzz_crash", "failed"),
+        ("fuzz_idle", "failed"),
+    ]
