@@ -21,6 +21,9 @@ class IntendedFork {
   IntendedFork& operator=(const IntendedFork&) = delete;
 };
 
+/// True between the two ends of an IntendedFork on this thread, in parent and child.
+[[nodiscard]] bool fork_is_intended() noexcept;
+
 /// True in a process that the application forked from one of ours: it must leave by _exit and touch nothing of ours.
 [[nodiscard]] bool in_forked_child() noexcept;
 

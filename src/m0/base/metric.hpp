@@ -40,11 +40,8 @@ extern std::atomic<Slab*> g_slab;
 /// Only grows. Any thread. Define at namespace scope beside what it counts.
 class Counter {
  public:
-  Counter(std::string_view name, std::string_view help)
-      : cell_(detail::register_metric(name, help, Kind::Counter)) {}
-  void add(std::uint64_t n = 1) const noexcept {
-    slab().cells[cell_].fetch_add(n, std::memory_order_relaxed);
-  }
+  Counter(std::string_view name, std::string_view help) : cell_(detail::register_metric(name, help, Kind::Counter)) {}
+  void add(std::uint64_t n = 1) const noexcept { slab().cells[cell_].fetch_add(n, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t value() const noexcept { return slab().cells[cell_].load(std::memory_order_relaxed); }
 
  private:
