@@ -71,13 +71,20 @@ class Ring {
     }
   }
 
-  /// Whether a pop would find nothing at this moment.
+  /// Whether a pop would have found nothing, at some moment during the call.
   [[nodiscard]] bool empty() const noexcept {
-    const std::size_t at = head_.load(std::memory_order_seq_cst);
-    return cells_[at & mask_].sequence.load(std::memory_order_seq_cst) != at + 1;
+    std::size_t at = head_.load(std::memory_order_seq_cst);
+    for (;;) {
+      if (cells_[at & mask_].sequence.load(std::memory_order_seq_cst) == at + 1) return false;
+      // Nothing to be had at `at` also when another consumer just took it: then the next cell decides. Who parks, and
+      // who goes on watching a lane, relies on this answer.
+      const std::size_t head = head_.load(std::memory_order_seq_cst);
+      if (head == at) return true;
+      at = head;
+    }
   }
 
-  /// How many are queued, at some moment during the call.
+  /// How many are queued; exact for the only producer, at the moment when the call begins.
   [[nodiscard]] std::size_t size() const noexcept {
     const std::size_t head = head_.load(std::memory_order_seq_cst);
     const std::size_t tail = tail_.load(std::memory_order_seq_cst);
