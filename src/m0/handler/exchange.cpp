@@ -40,6 +40,11 @@ void Exchange::submit() noexcept {
   word_.store(static_cast<std::uint32_t>(Phase::Queued), std::memory_order_release);
 }
 
+void Exchange::withdraw() noexcept {
+  M0_CHECK(phase() == Phase::Queued);
+  word_.store(static_cast<std::uint32_t>(Phase::Gathering), std::memory_order_relaxed);
+}
+
 void Exchange::abandon() noexcept {
   std::uint32_t word = word_.load(std::memory_order_acquire);
   for (;;) {
@@ -66,6 +71,8 @@ void Exchange::reset() noexcept {
   window.reset();
   aborted = false;
   connection = {};
+  wire.clear();
+  peer_ended_.store(false, std::memory_order_relaxed);
   word_.store(static_cast<std::uint32_t>(Phase::Gathering), std::memory_order_relaxed);
 }
 

@@ -62,6 +62,9 @@ class Exchange final : public pool::CompletionNode {
   base::SlotHandle connection;
   http::StreamId stream = 0;
 
+  /// Framed bytes of the answer that were not sent yet: the loop's.
+  std::string wire;
+
   // -- when: arrived and queued by the loop, began and finished by the pool thread
   base::Instant arrived{};
   base::Instant queued{};
@@ -81,6 +84,9 @@ class Exchange final : public pool::CompletionNode {
   [[nodiscard]] bool abandoned() const noexcept {
     return phase_of(word_.load(std::memory_order_acquire)) == Phase::Abandoned;
   }
+  /// The client is gone, or has ended its side of the connection (which a client that merely half-closed does too: it
+  /// still gets the answer).
+  [[nodiscard]] bool client_left() const noexcept { return peer_ended_.load(std::memory_order_relaxed) || abandoned(); }
   /// Running -> Streaming: the head is ready, the window exists. False: abandoned. When true is returned the caller
   /// must notify().
   [[nodiscard]] bool start_streaming() noexcept;
@@ -92,6 +98,10 @@ class Exchange final : public pool::CompletionNode {
 
   // -- loop
   void submit() noexcept;
+  /// The lane was full: Queued -> Gathering. The pool has not seen it.
+  void withdraw() noexcept;
+  /// The peer sent its end; see client_left().
+  void peer_ended() noexcept { peer_ended_.store(true, std::memory_order_relaxed); }
   /// Any phase in the pool -> Abandoned; wakes a producer that waits for room.
   void abandon() noexcept;
   /// It was taken from the completion list: clears the mark and says where it is, and whether the pool let go of it.
@@ -112,6 +122,7 @@ class Exchange final : public pool::CompletionNode {
   static constexpr Phase phase_of(std::uint32_t word) noexcept { return static_cast<Phase>(word & kPhaseMask); }
 
   std::atomic<std::uint32_t> word_{static_cast<std::uint32_t>(Phase::Gathering)};
+  std::atomic<bool> peer_ended_{false};
 };
 
 }  // namespace m0::handler

@@ -47,7 +47,7 @@ void EventLoop::run(TurnSteps& steps) {
     // 3. drain
     steps.drain();
     // 4. timers
-    if (now_ >= next_timer) next_timer = steps.timers(now_);
+    next_timer = steps.timers(now_);
     // 5. write
     steps.write();
     // 6. interest

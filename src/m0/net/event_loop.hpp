@@ -51,7 +51,8 @@ class TurnSteps {
   virtual void again() = 0;
   /// 3.
   virtual void drain() = 0;
-  /// 4: returns the next time it wants to be called.
+  /// 4: does what is due and returns the next time it wants the loop to be awake. Called every turn; cheap when nothing
+  /// is due.
   virtual base::Instant timers(base::Instant now) = 0;
   /// 5.
   virtual void write() = 0;

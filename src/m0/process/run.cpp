@@ -1,0 +1,126 @@
+#include "m0/process/run.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "m0/base/fd_registry.hpp"
+#include "m0/base/logger.hpp"
+#include "m0/net/bind_address.hpp"
+#include "m0/net/listener.hpp"
+#include "m0/net/socket.hpp"
+#include "m0/process/exit_codes.hpp"
+#include "m0/process/slots.hpp"
+#include "m0/process/worker_process.hpp"
+
+namespace m0::process {
+namespace {
+
+// What the log's writer is given for its last lines when their reader is slow.
+constexpr base::Duration kLastLines = std::chrono::seconds(1);
+
+int refuse(const std::string& sentence) {
+  base::log::write(base::LogLevel::Error, sentence);
+  return kExitConfig;
+}
+
+std::string ready_line(const Config& config, const handler::Application& application,
+                       std::span<net::Listener* const> listeners) {
+  std::string addresses;
+  for (const net::Listener* listener : listeners) {
+    if (!addresses.empty()) addresses += ", ";
+    addresses += listener->url();
+  }
+  const pool::LaneConfig& lane = config.server.lane;
+  const std::string threads = lane.threads == lane.max_threads
+                                  ? fmt::format("{}", lane.threads)
+                                  : fmt::format("{} to {}", lane.threads, lane.max_threads);
+  return fmt::format("ready on {} ({}, {} {}, {} {}{})", addresses, application.description(), config.workers,
+                     config.workers == 1 ? "worker" : "workers", threads, lane.max_threads == 1 ? "thread" : "threads",
+                     config.workers == 1 ? "" : " each");
+}
+
+int run_here(const Config& config, handler::Application& application, std::span<net::Listener* const> listeners) {
+  Slots slots(1);
+  WorkerPlace place;
+  place.slots = &slots;
+  place.loaded = config.preload;
+  place.own_signals = true;
+  place.became_ready = [&] { base::log::write(base::LogLevel::Info, ready_line(config, application, listeners)); };
+  application.set_surroundings({false, config.server.lane.max_threads > 1, 0});
+  base::log::start_writer();
+  const int code = run_worker(config, application, listeners, place);
+  base::log::stop_writer(kLastLines);
+  return code;
+}
+
+int run_with_listeners(const Config& config, handler::Application& application, const ForkHook& fork,
+                       std::span<net::Listener* const> listeners) {
+  if (!config.fork) return run_here(config, application, listeners);
+  if (config.preload) {
+    application.set_surroundings({config.workers > 1, config.server.lane.max_threads > 1, 0});
+    try {
+      application.load();
+    } catch (const handler::LoadError& failure) {
+      base::log::error("{}", failure.what());
+      return kExitFailed;
+    }
+  }
+  Supervisor supervisor(config, application, fork, listeners, ready_line(config, application, listeners));
+  return supervisor.run();
+}
+
+}  // namespace
+
+int run(const Config& config, handler::Application& application, const ForkHook& fork) {
+  base::log::set_level(config.log_level);
+  base::fd_registry::install_fork_hooks();
+  // A client that goes away while it is written to is an error of the write, not a signal. Threads that the application
+  // starts inherit the disposition of the process: Python ignores SIGPIPE by itself.
+  ::signal(SIGPIPE, SIG_IGN);
+
+  std::vector<net::BindAddress> addresses;
+  for (const std::string& bind : config.binds) {
+    auto address = net::parse_bind_address(bind);
+    if (!address) return refuse(address.error());
+    addresses.push_back(std::move(*address));
+  }
+  try {
+    base::log::open_access(config.server.access_log);
+  } catch (const std::exception& failure) {
+    return refuse(
+        fmt::format("the access log cannot be opened ({}); give --access-log a writable path", failure.what()));
+  }
+  auto opened = net::open_listeners(addresses, {.backlog = config.backlog});
+  if (!opened) return refuse(opened.error());
+  std::vector<net::Listener*> listeners;
+  for (net::Listener& listener : *opened) listeners.push_back(&listener);
+
+  const std::uint64_t descriptors = net::raise_descriptor_limit();
+  Config fitted = config;
+  // Beside the clients: files of the application, bodies, the log.
+  constexpr std::uint64_t kSpare = 1024 + 256;
+  if (fitted.server.max_connections + kSpare > descriptors) {
+    const std::size_t possible = descriptors > 2 * kSpare ? static_cast<std::size_t>(descriptors - kSpare)
+                                                          : static_cast<std::size_t>(descriptors / 2);
+    if (possible < fitted.server.max_connections) {
+      base::log::warning(
+          "the limit of {} descriptors allows {} connections instead of {}; raise it (ulimit -n, LimitNOFILE=)",
+          descriptors, possible, fitted.server.max_connections);
+      fitted.server.max_connections = possible;
+    }
+  }
+  try {
+    return run_with_listeners(fitted, application, fork, listeners);
+  } catch (const std::system_error& failure) {
+    return refuse(fmt::format("the server cannot run here: {}", failure.what()));
+  }
+}
+
+}  // namespace m0::process

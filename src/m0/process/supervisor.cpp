@@ -1,0 +1,222 @@
+#include "m0/process/supervisor.hpp"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "m0/base/fd_registry.hpp"
+#include "m0/base/logger.hpp"
+#include "m0/process/exit_codes.hpp"
+#include "m0/process/worker_process.hpp"
+
+namespace m0::process {
+namespace {
+
+// Workers that die before they are ready, in a row, before the server gives up.
+constexpr unsigned kBootBudget = 5;
+constexpr base::Duration kBootPause = std::chrono::seconds(1);
+// A worker has this long beyond the graceful time before it is killed: it logs and runs exit functions at the end.
+constexpr base::Duration kKillMargin = std::chrono::seconds(5);
+constexpr base::Duration kLastLines = std::chrono::seconds(1);
+
+constexpr std::array kSignalNumbers{SIGTERM, SIGINT, SIGCHLD};
+
+}  // namespace
+
+Supervisor::Supervisor(const Config& config, handler::Application& application, ForkHook fork,
+                       std::span<net::Listener* const> listeners, std::string ready_line)
+    : config_(config),
+      application_(application),
+      fork_(std::move(fork)),
+      listeners_(listeners),
+      ready_line_(std::move(ready_line)),
+      slots_(config.workers),
+      signals_(kSignalNumbers),
+      children_(config.workers) {}
+
+int Supervisor::run() {
+  for (unsigned i = 0; i < config_.workers; ++i) start_worker(i);
+  while (alive() > 0 || (stops_ == 0 && exit_code_ == kExitClean)) {
+    wait(tend(base::now()));
+    signals_.drain();
+    unsigned stop_signals = signals_.take(SIGTERM) + signals_.take(SIGINT);
+    for (; stop_signals > 0; --stop_signals) on_stop_signal();
+    if (signals_.take(SIGCHLD) > 0) reap();
+    look_for_ready();
+  }
+  return exit_code_;
+}
+
+void Supervisor::wait(base::Instant until) {
+  if (until == base::Instant::max()) {
+    application_.wait(signals_.fd());
+    return;
+  }
+  // The door waits for one descriptor; a timer pokes it when something is due before.
+  const base::Duration left = std::max<base::Duration>(until - base::now(), std::chrono::milliseconds(1));
+  const timespec span{static_cast<time_t>(left.count() / 1'000'000'000),
+                      static_cast<long>(left.count() % 1'000'000'000)};
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGCHLD;  // already ours, and a spare look at the children does no harm
+  timer_t timer{};
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) {
+    ::nanosleep(&span, nullptr);
+    return;
+  }
+  const itimerspec once{{0, 0}, span};
+  timer_settime(timer, 0, &once, nullptr);
+  application_.wait(signals_.fd());
+  timer_delete(timer);
+}
+
+void Supervisor::start_worker(unsigned index) {
+  Child& child = children_[index];
+  slots_.clear(index);
+  slots_[index].state.store(WorkerState::Booting, std::memory_order_relaxed);
+  child = Child{};
+  child.started = base::now();
+  pid_t pid = -1;
+  {
+    const base::fd_registry::IntendedFork intended;
+    pid = fork_();
+  }
+  if (pid == 0) be_worker(index);
+  if (pid < 0) {
+    base::log::error("worker {} could not be started ({}); another try follows", index, strerror(errno));
+    child.start_at = base::now() + kBootPause;
+    return;
+  }
+  child.pid = pid;
+}
+
+void Supervisor::be_worker(unsigned index) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // a supervisor that was killed leaves no workers behind
+  for (const int number : kSignalNumbers) ::signal(number, SIG_DFL);
+  int code = kExitFailed;
+  try {
+    base::log::start_writer();
+    WorkerPlace place;
+    place.index = index;
+    place.slots = &slots_;
+    place.loaded = config_.preload;
+    place.became_ready = [this] { signals_.poke(); };
+    application_.set_surroundings({config_.workers > 1, config_.server.lane.max_threads > 1, index});
+    code = run_worker(config_, application_, listeners_, place);
+  } catch (const std::exception& failure) {
+    base::log::error("worker {}: {}", index, failure.what());
+  }
+  base::log::stop_writer(kLastLines);
+  ::_exit(code);
+}
+
+void Supervisor::reap() {
+  for (unsigned i = 0; i < children_.size(); ++i) {
+    if (children_[i].pid == 0) continue;
+    int status = 0;
+    const pid_t got = ::waitpid(children_[i].pid, &status, WNOHANG);
+    if (got == children_[i].pid) worker_ended(i, status);
+  }
+}
+
+void Supervisor::worker_ended(unsigned index, int status) {
+  Child& child = children_[index];
+  const bool was_ready = child.was_ready || slots_[index].state.load(std::memory_order_acquire) == WorkerState::Ready ||
+                         slots_[index].state.load(std::memory_order_acquire) == WorkerState::Stopping;
+  const pid_t pid = std::exchange(child.pid, 0);
+  slots_.clear(index);
+  if (stops_ > 0 || exit_code_ != kExitClean) return;
+
+  if (WIFSIGNALED(status)) {
+    base::log::error("worker {} (pid {}) was ended by signal {} ({})", index, pid, WTERMSIG(status),
+                     strsignal(WTERMSIG(status)));
+  } else if (was_ready || WEXITSTATUS(status) != kExitFailed) {
+    base::log::error("worker {} (pid {}) ended by itself with status {}", index, pid, WEXITSTATUS(status));
+  }
+  if (was_ready) {
+    boot_failures_ = 0;
+    // One that dies young is not replaced in a tight loop.
+    const bool young = base::now() - child.started < kBootPause;
+    child.start_at = young ? base::now() + kBootPause : base::now();
+    return;
+  }
+  ++boot_failures_;
+  if (!announced_ || boot_failures_ >= kBootBudget) {
+    // What never served cannot be expected to start at the next try; the worker has logged why.
+    exit_code_ = kExitFailed;
+    signal_all(SIGTERM);
+    kill_at_ = base::now() + kKillMargin;
+    return;
+  }
+  child.start_at = base::now() + kBootPause;
+}
+
+void Supervisor::look_for_ready() {
+  bool all = true;
+  for (unsigned i = 0; i < children_.size(); ++i) {
+    const bool ready = slots_[i].state.load(std::memory_order_acquire) == WorkerState::Ready;
+    if (ready && !children_[i].was_ready) {
+      children_[i].was_ready = true;
+      boot_failures_ = 0;
+    }
+    all = all && children_[i].was_ready;
+  }
+  if (all && !announced_ && stops_ == 0) {
+    announced_ = true;
+    base::log::info("{}", ready_line_);
+  }
+}
+
+void Supervisor::on_stop_signal() {
+  ++stops_;
+  if (stops_ == 1) {
+    base::log::info("stopping");
+    kill_at_ = base::now() + config_.server.timeouts.graceful + kKillMargin;
+  } else {
+    base::log::info("stopping at once");
+    kill_at_ = std::min(kill_at_, base::now() + kKillMargin);
+  }
+  signal_all(SIGTERM);
+}
+
+void Supervisor::signal_all(int number) noexcept {
+  for (const Child& child : children_) {
+    if (child.pid != 0) ::kill(child.pid, number);
+  }
+}
+
+unsigned Supervisor::alive() const noexcept {
+  return static_cast<unsigned>(std::ranges::count_if(children_, [](const Child& child) { return child.pid != 0; }));
+}
+
+base::Instant Supervisor::tend(base::Instant now) {
+  base::Instant next = base::Instant::max();
+  if (stops_ == 0 && exit_code_ == kExitClean) {
+    for (unsigned i = 0; i < children_.size(); ++i) {
+      if (children_[i].pid != 0) continue;
+      if (children_[i].start_at <= now)
+        start_worker(i);
+      else
+        next = std::min(next, children_[i].start_at);
+    }
+  }
+  if (alive() > 0 && kill_at_ != base::Instant::max()) {
+    if (now >= kill_at_) {
+      base::log::warning("workers did not end in time and are killed");
+      signal_all(SIGKILL);
+      kill_at_ = now + kKillMargin;
+    }
+    next = std::min(next, kill_at_);
+  }
+  return next;
+}
+
+}  // namespace m0::process

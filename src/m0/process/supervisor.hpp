@@ -1,0 +1,67 @@
+#pragma once
+// Keeps the workers: starts them, replaces those that die, passes a stop on, and gives the exit code.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "m0/base/clock.hpp"
+#include "m0/handler/application.hpp"
+#include "m0/net/listener.hpp"
+#include "m0/process/config.hpp"
+#include "m0/process/signals.hpp"
+#include "m0/process/slots.hpp"
+
+namespace m0::process {
+
+/// Forks with whatever the door needs around it (an interpreter's hooks); -1 with errno, 0 in the child.
+using ForkHook = std::function<pid_t()>;
+
+/// Single-threaded: everything on the main thread.
+class Supervisor {
+ public:
+  Supervisor(const Config& config, handler::Application& application, ForkHook fork,
+             std::span<net::Listener* const> listeners, std::string ready_line);
+
+  /// Until every worker has gone. Never returns in a worker.
+  [[nodiscard]] int run();
+
+ private:
+  struct Child {
+    pid_t pid = 0;  // 0: none
+    base::Instant started{};
+    base::Instant start_at = base::Instant::max();  // when another is to be started
+    bool was_ready = false;
+  };
+
+  void start_worker(unsigned index);
+  [[noreturn]] void be_worker(unsigned index);
+  void reap();
+  void worker_ended(unsigned index, int status);
+  void look_for_ready();
+  void on_stop_signal();
+  void signal_all(int number) noexcept;
+  [[nodiscard]] unsigned alive() const noexcept;
+  /// The next time something is due, and doing what is.
+  base::Instant tend(base::Instant now);
+  void wait(base::Instant until);
+
+  const Config& config_;
+  handler::Application& application_;
+  const ForkHook fork_;
+  const std::span<net::Listener* const> listeners_;
+  const std::string ready_line_;
+  Slots slots_;
+  Signals signals_;
+  std::vector<Child> children_;
+  int exit_code_ = 0;
+  unsigned stops_ = 0;
+  unsigned boot_failures_ = 0;  // in a row
+  bool announced_ = false;
+  base::Instant kill_at_ = base::Instant::max();
+};
+
+}  // namespace m0::process

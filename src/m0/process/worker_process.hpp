@@ -1,0 +1,27 @@
+#pragma once
+// One worker's main thread: load the application, serve until told to stop, leave.
+
+#include <functional>
+#include <span>
+
+#include "m0/handler/application.hpp"
+#include "m0/net/listener.hpp"
+#include "m0/process/config.hpp"
+#include "m0/process/slots.hpp"
+
+namespace m0::process {
+
+struct WorkerPlace {
+  unsigned index = 0;
+  Slots* slots = nullptr;
+  bool loaded = false;                 // --preload: the application is there already
+  bool own_signals = false;            // --no-fork: SIGINT is ours too
+  std::function<void()> became_ready;  // on the main thread, once
+};
+
+/// Returns the exit code once loop and pool are gone and the application's exit functions ran. The caller leaves the
+/// process by _exit: threads that are stuck in a handler must not run into a finalised interpreter.
+[[nodiscard]] int run_worker(const Config& config, handler::Application& application,
+                             std::span<net::Listener* const> listeners, const WorkerPlace& place);
+
+}  // namespace m0::process

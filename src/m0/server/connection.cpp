@@ -1,0 +1,535 @@
+#include "m0/server/connection.hpp"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "m0/base/check.hpp"
+#include "m0/base/logger.hpp"
+#include "m0/base/metric.hpp"
+#include "m0/handler/problem.hpp"
+#include "m0/server/session_factory.hpp"
+
+namespace m0::server {
+namespace {
+
+using base::metric::Counter;
+using handler::ResponseBody;
+
+static_assert(sizeof(Connection) <= 256, "a held connection's memory is a budget");
+
+const Counter g_requests("m0_requests_total", "Requests whose head was read");
+const Counter g_refused_protocol("m0_bad_requests_total", "Requests refused by the protocol or a limit of it");
+const Counter g_idle_timeouts("m0_idle_timeouts_total", "Kept connections closed because no request came");
+const Counter g_head_timeouts("m0_head_timeouts_total", "Requests whose head did not arrive in time");
+const Counter g_body_timeouts("m0_body_timeouts_total", "Requests whose body stopped arriving");
+const Counter g_write_timeouts("m0_write_timeouts_total", "Answers whose client stopped taking them");
+const Counter g_linger_timeouts("m0_linger_timeouts_total", "Refused clients that kept sending too long");
+const Counter g_vanished("m0_clients_vanished_total", "Connections that broke during a request");
+const Counter g_incomplete("m0_incomplete_requests_total", "Clients that ended in the middle of a request");
+const Counter g_silent_streams("m0_silent_streams_total", "Silent streams ended because the client had ended its side");
+const Counter g_cut("m0_answers_cut_total", "Answers that ended before their end");
+
+// Requests one connection may start in one turn before the others have theirs.
+constexpr std::uint8_t kRequestsPerTurn = 16;
+// What one connection may send from a file in one turn.
+constexpr std::size_t kFileBytesPerTurn = 256 * 1024;
+// Bytes of a stream framed at once.
+constexpr std::size_t kStreamBytesPerTurn = 64 * 1024;
+
+}  // namespace
+
+Connection::Connection(LoopShared& shared, std::unique_ptr<net::Transport> transport, const handler::PeerAddress& peer,
+                       const handler::ListenerInfo& listener)
+    : shared_(shared),
+      transport_(std::move(transport)),
+      session_(make_session(shared.h1)),
+      listener_(&listener),
+      peer_(peer) {}
+
+Connection::~Connection() { release_exchange(); }
+
+bool Connection::open(base::SlotHandle self) {
+  self_ = self;
+  wait_for(Wait::Idle);
+  try {
+    shared_.loop.add(*this, transport_->fd(), EPOLLIN | EPOLLRDHUP);
+    return true;
+  } catch (const std::exception& failure) {
+    base::log::warning("a connection was refused: {}", failure.what());
+    close(false);
+    return false;
+  }
+}
+
+// ---- reading
+
+void Connection::on_ready(std::uint32_t events) {
+  if (state_ == State::Closed) return;
+  if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
+    // Both directions are over: nobody is there to be answered.
+    vanish();
+    return;
+  }
+  if ((events & EPOLLOUT) != 0) {
+    output_blocked_ = false;
+    queue_write();
+  }
+  if ((events & EPOLLRDHUP) != 0) {
+    end_hinted_ = true;
+    if (exchange_ != nullptr) exchange_->peer_ended();
+    if (state_ == State::Answering && wait_ == Wait::Nothing) wait_for(Wait::Silence);
+  }
+  if ((events & (EPOLLIN | EPOLLRDHUP)) != 0) read_some();
+  if (state_ != State::Closed) update_interest();
+}
+
+void Connection::read_some() {
+  if (state_ == State::Lingering) {
+    discard_some();
+    return;
+  }
+  if (state_ != State::Reading || error_ || !leftover_.empty()) {
+    // Level-triggered: not asked again until the answer is out. Its interest is dropped only now, when a client really
+    // sends more (or ended): the usual client costs no change of interest.
+    input_parked_ = true;
+    return;
+  }
+  const net::Moved moved = transport_->read({shared_.scratch.get(), LoopShared::kScratch});
+  switch (moved.what) {
+    case net::Moved::What::Some: take_in({shared_.scratch.get(), moved.bytes}); return;
+    case net::Moved::What::WouldBlock: return;
+    case net::Moved::What::Ended: peer_ended(); return;
+    case net::Moved::What::Gone: vanish(); return;
+  }
+}
+
+void Connection::take_in(std::string_view bytes) {
+  requests_this_turn_ = 0;
+  std::size_t used = 0;
+  while (used < bytes.size() && state_ == State::Reading && !error_ && requests_this_turn_ < kRequestsPerTurn) {
+    used += session_->receive(bytes.substr(used), *this);
+    if (session_->paused()) break;
+  }
+  if (state_ == State::Closed) return;
+  if (used < bytes.size() && !error_) {
+    leftover_.assign(bytes.substr(used));
+    if (state_ == State::Reading) {  // its budget is used up
+      again_queued_ = true;
+      shared_.again.push_back(self_);
+    }
+  }
+  if (state_ != State::Reading || error_) return;
+  if (exchange_ != nullptr) {
+    wait_for(Wait::Body);
+    if (session_->wants_continue()) {
+      session_->append_continue(exchange_->wire);
+      queue_write();
+    }
+  } else if (session_->mid_request()) {
+    // From its first byte: a head that trickles in gets no new time.
+    if (wait_ != Wait::Head) wait_for(Wait::Head);
+  }
+}
+
+void Connection::go_on() {
+  again_queued_ = false;
+  if (state_ != State::Reading) return;
+  if (!leftover_.empty()) {
+    std::string bytes;
+    bytes.swap(leftover_);
+    take_in(bytes);
+  }
+  if (state_ == State::Reading && leftover_.empty() && (input_parked_ || end_hinted_) && !error_) {
+    input_parked_ = false;
+    read_some();
+  }
+  if (state_ != State::Closed) update_interest();
+}
+
+void Connection::peer_ended() {
+  eof_ = true;
+  if (exchange_ != nullptr || session_->mid_request()) {
+    g_incomplete.add();  // nobody waits for an answer to half a request
+    must_close_ = true;
+  }
+  close(false);
+}
+
+void Connection::discard_some() {
+  const net::Moved moved = transport_->read({shared_.scratch.get(), LoopShared::kScratch});
+  if (moved.what == net::Moved::What::WouldBlock) return;
+  body_sent_ += moved.bytes;
+  if (moved.what == net::Moved::What::Some && body_sent_ < kLingerBytes) return;
+  close(false);
+}
+
+void Connection::vanish() {
+  if (exchange_ != nullptr) {
+    g_vanished.add();
+    if (state_ == State::Answering) shared_.sink.answered(*exchange_, status_, body_sent_, false);
+  }
+  close(false);
+}
+
+// ---- what the session says
+
+void Connection::on_head(http::StreamId stream, const http::RequestHead& head) {
+  g_requests.add();
+  ++requests_this_turn_;
+  stream_ = stream;
+  exchange_ = shared_.exchanges.take();
+  http::copy_head(head, exchange_->head_storage, exchange_->request);
+  exchange_->peer = peer_;
+  exchange_->listener = listener_;
+  exchange_->connection = self_;
+  exchange_->stream = stream;
+  exchange_->arrived = shared_.loop.now();
+}
+
+void Connection::on_body(http::StreamId, std::string_view bytes) {
+  if (exchange_ == nullptr || state_ != State::Reading) return;  // refused already
+  if (exchange_->body.append(bytes) != handler::BodyAppend::Ok) refuse(503, "5");
+}
+
+void Connection::on_request_end(http::StreamId) {
+  if (state_ != State::Reading) return;
+  exchange_->queued = shared_.loop.now();
+  exchange_->submit();
+  if (!shared_.sink.submit(*exchange_)) {
+    exchange_->withdraw();
+    refuse(503, "1");
+    return;
+  }
+  with_pool_ = true;
+  state_ = State::Waiting;
+  wait_for(Wait::Nothing);
+}
+
+void Connection::on_protocol_error(http::StreamId stream, int status, const char* why) {
+  g_refused_protocol.add();
+  base::log::debug("a request was refused with {}: {}", status, why);
+  error_ = true;
+  if (state_ != State::Reading) return;
+  if (exchange_ == nullptr) {
+    stream_ = stream;
+    exchange_ = shared_.exchanges.take();
+    exchange_->peer = peer_;
+    exchange_->listener = listener_;
+    exchange_->connection = self_;
+    exchange_->arrived = exchange_->queued = shared_.loop.now();
+  }
+  refuse(status, nullptr);
+}
+
+void Connection::refuse(int status, const char* retry_after) {
+  handler::make_error_page(status, exchange_->response);
+  if (retry_after != nullptr) exchange_->response.head.fields.add("Retry-After", retry_after);
+  exchange_->began = exchange_->finished = shared_.loop.now();
+  // Where the request was read to its end the connection can go on.
+  begin_answer(error_ || !session_->paused());
+}
+
+// ---- answering
+
+void Connection::on_notice(handler::Exchange::Seen seen) {
+  if (seen.returned) with_pool_ = false;
+  if (state_ == State::Waiting) {
+    if (seen.phase == handler::Phase::Running) return;
+    if (seen.returned) exchange_->finished = shared_.loop.now();
+    begin_answer(false);
+    return;
+  }
+  if (state_ != State::Answering) return;
+  if (seen.returned) exchange_->finished = shared_.loop.now();
+  queue_write();
+}
+
+void Connection::begin_answer(bool close_after) {
+  state_ = State::Answering;
+  wait_for(Wait::Nothing);
+  body_sent_ = 0;
+  body_ended_ = false;
+  must_close_ = close_after || shared_.stopping;
+  handler::Response& response = exchange_->response;
+  status_ = response.head.status;
+
+  http::BodyLength length;
+  switch (response.body.kind) {
+    case ResponseBody::Kind::Bytes: length = response.body.bytes.size(); break;
+    case ResponseBody::Kind::Foreign: length = response.body.foreign->bytes().size(); break;
+    case ResponseBody::Kind::File: length = response.body.file_length; break;
+    case ResponseBody::Kind::Window: length = response.body.declared; break;
+  }
+  session_->begin_answer(stream_, response.head, length, shared_.answers, must_close_, exchange_->wire);
+  if (!session_->answer_has_body()) {
+    // HEAD, 204, 304: what the application streams is not wanted.
+    if (with_pool_) exchange_->abandon();
+    end_body();
+  }
+  queue_write();
+}
+
+void Connection::queue_write() {
+  if (write_queued_ || output_blocked_) return;
+  write_queued_ = true;
+  shared_.to_write.push_back(this);
+}
+
+std::string_view Connection::body_left() const noexcept {
+  if (state_ != State::Answering || body_ended_) return {};
+  const ResponseBody& body = exchange_->response.body;
+  if (body.kind == ResponseBody::Kind::Bytes) return std::string_view(body.bytes).substr(body_sent_);
+  if (body.kind == ResponseBody::Kind::Foreign) return body.foreign->bytes().substr(body_sent_);
+  return {};
+}
+
+void Connection::end_body() {
+  session_->end_answer(stream_, exchange_->wire);
+  body_ended_ = true;
+}
+
+void Connection::pump_window() {
+  if (body_ended_ || exchange_->response.body.kind != ResponseBody::Kind::Window) return;
+  // Asked before the window is looked at: what is written before the exchange came back is seen here.
+  const bool last = !with_pool_;
+  handler::BodyWindow& window = *exchange_->window;
+  std::size_t framed = 0;
+  for (std::string_view bytes = window.readable(); !bytes.empty() && framed < kStreamBytesPerTurn;
+       bytes = window.readable()) {
+    body_sent_ += session_->append_body(stream_, bytes, exchange_->wire);
+    framed += bytes.size();
+    window.consume(bytes.size());
+  }
+  if (last && window.readable().empty() && !exchange_->aborted) end_body();
+}
+
+void Connection::write_out() {
+  write_queued_ = false;
+  if (state_ == State::Closed || exchange_ == nullptr) return;
+  handler::Exchange& exchange = *exchange_;
+  const bool answering = state_ == State::Answering;
+  if (answering && wire_sent_ == exchange.wire.size()) {
+    exchange.wire.clear();
+    wire_sent_ = 0;
+  }
+  if (answering && exchange.wire.size() < kStreamBytesPerTurn) pump_window();
+
+  const std::string_view wire = std::string_view(exchange.wire).substr(wire_sent_);
+  const std::string_view body = body_left();
+  const bool file_follows = answering && !body_ended_ && exchange.response.body.kind == ResponseBody::Kind::File;
+  if (!wire.empty() || !body.empty()) {
+    std::array<iovec, 2> pieces{iovec{const_cast<char*>(wire.data()), wire.size()},
+                                iovec{const_cast<char*>(body.data()), body.size()}};
+    std::span<const iovec> send(pieces);
+    if (wire.empty())
+      send = send.subspan(1);
+    else if (body.empty())
+      send = send.first(1);
+    const net::Moved moved = transport_->write(send, file_follows);
+    if (moved.what == net::Moved::What::Gone) {
+      vanish();
+      return;
+    }
+    const std::size_t of_wire = std::min(moved.bytes, wire.size());
+    wire_sent_ += static_cast<std::uint32_t>(of_wire);
+    body_sent_ += moved.bytes - of_wire;
+    if (moved.bytes > of_wire) session_->count_body(stream_, moved.bytes - of_wire);
+    if (moved.bytes < wire.size() + body.size()) {
+      output_blocked_ = true;
+      if (moved.bytes > 0 || wait_ != Wait::Write) wait_for(Wait::Write);
+      update_interest();
+      return;
+    }
+  }
+  if (!answering) {  // a "100 Continue" went out
+    exchange.wire.clear();
+    wire_sent_ = 0;
+    return;
+  }
+
+  ResponseBody& response_body = exchange.response.body;
+  if (file_follows) {
+    const std::uint64_t left = response_body.file_length - body_sent_;
+    if (left > 0) {
+      const net::Moved moved =
+          transport_->send_file(response_body.file.get(), response_body.file_offset + body_sent_,
+                                static_cast<std::size_t>(std::min<std::uint64_t>(left, kFileBytesPerTurn)));
+      if (moved.what == net::Moved::What::Gone) {
+        vanish();
+        return;
+      }
+      if (moved.what == net::Moved::What::Ended) {  // the file was cut while it was being sent
+        cut_answer();
+        return;
+      }
+      if (moved.what == net::Moved::What::WouldBlock) {
+        output_blocked_ = true;
+        if (wait_ != Wait::Write) wait_for(Wait::Write);
+        update_interest();
+        return;
+      }
+      body_sent_ += moved.bytes;
+      session_->count_body(stream_, moved.bytes);
+      if (body_sent_ < response_body.file_length) {
+        wait_for(Wait::Write);
+        output_blocked_ = true;  // epoll says at once that it goes on: the others have their turn first
+        update_interest();
+        return;
+      }
+    }
+  }
+
+  if (response_body.kind == ResponseBody::Kind::Window) {
+    if (!body_ended_ && !with_pool_ && exchange.aborted && exchange.window->readable().empty()) {
+      cut_answer();
+      return;
+    }
+    if (!body_ended_) {
+      if (!exchange.window->readable().empty() || !with_pool_) queue_write();  // more than a turn's share: next turn
+      wait_for(end_hinted_ ? Wait::Silence : Wait::Nothing);
+      update_interest();
+      return;
+    }
+  } else if (!body_ended_) {
+    end_body();
+  }
+  if (wire_sent_ < exchange.wire.size()) return;  // the last chunk is queued
+  finish_answer();
+}
+
+void Connection::finish_answer() {
+  shared_.sink.answered(*exchange_, status_, body_sent_, true);
+  const bool keep = session_->keep_alive() && !must_close_ && !error_;
+  wire_sent_ = 0;
+  release_exchange();
+  if (!keep) {
+    close_after_answer();
+    return;
+  }
+  state_ = State::Reading;
+  wait_for(Wait::Idle);
+  if (!leftover_.empty() || input_parked_ || end_hinted_) {
+    if (!again_queued_) {
+      again_queued_ = true;
+      shared_.again.push_back(self_);
+    }
+  }
+  update_interest();
+}
+
+void Connection::cut_answer() {
+  g_cut.add();
+  shared_.sink.answered(*exchange_, status_, body_sent_, false);
+  // Where only the end of the connection delimits the body, an orderly end would pass for a complete answer.
+  const bool delimited_by_close =
+      exchange_->request.version == http::Version::Http10 && !exchange_->response.body.declared.has_value();
+  close(delimited_by_close);
+}
+
+// ---- ending
+
+void Connection::close_after_answer() {
+  // Closing a socket with unread input resets it, and the reset may overtake the answer: send our end, then read the
+  // peer's. A client that asked for the close and has nothing more to say needs none of that.
+  transport_->shutdown_write();
+  if (eof_) {
+    close(false);
+    return;
+  }
+  state_ = State::Lingering;
+  body_sent_ = 0;
+  leftover_ = std::string();
+  input_parked_ = output_blocked_ = false;
+  wait_for(Wait::Linger);
+  update_interest();
+}
+
+void Connection::close(bool reset) {
+  if (state_ == State::Closed) return;
+  state_ = State::Closed;
+  release_exchange();
+  shared_.loop.remove(*this);
+  transport_->close(reset);
+  shared_.to_reap.push_back(this);
+}
+
+void Connection::release_exchange() {
+  if (exchange_ == nullptr) return;
+  if (with_pool_) {
+    // It comes back through the completion list, finds no connection, and is freed there.
+    exchange_->connection = {};
+    exchange_->abandon();
+    with_pool_ = false;
+  } else {
+    shared_.exchanges.give_back(exchange_);
+  }
+  exchange_ = nullptr;
+}
+
+void Connection::stop() {
+  if (state_ == State::Closed || state_ == State::Lingering) return;
+  must_close_ = true;
+  if (state_ != State::Reading || exchange_ != nullptr) return;
+  // A request may have arrived in this very moment: it is served.
+  if (leftover_.empty() && !error_) read_some();
+  if (state_ == State::Reading && exchange_ == nullptr && !session_->mid_request() && leftover_.empty()) close(false);
+}
+
+void Connection::cut() {
+  if (state_ == State::Closed) return;
+  if (state_ == State::Answering) shared_.sink.answered(*exchange_, status_, body_sent_, false);
+  close(false);
+}
+
+void Connection::sweep(base::Instant now) {
+  if (state_ == State::Closed || wait_ == Wait::Nothing) return;
+  if (!shared_.clocks[static_cast<std::size_t>(wait_)].expired(since_, now)) return;
+  switch (wait_) {
+    case Wait::Nothing: return;
+    case Wait::Idle:
+      g_idle_timeouts.add();
+      close(false);
+      return;
+    case Wait::Head:
+      g_head_timeouts.add();
+      on_protocol_error(stream_, 408, "the head took too long");
+      return;
+    case Wait::Body:
+      g_body_timeouts.add();
+      error_ = true;
+      refuse(408, nullptr);
+      return;
+    case Wait::Write:
+      g_write_timeouts.add();
+      if (state_ == State::Answering) shared_.sink.answered(*exchange_, status_, body_sent_, false);
+      close(true);
+      return;
+    case Wait::Linger:
+      g_linger_timeouts.add();
+      close(false);
+      return;
+    case Wait::Silence:
+      g_silent_streams.add();
+      vanish();
+      return;
+  }
+}
+
+void Connection::wait_for(Wait what) noexcept {
+  wait_ = what;
+  if (what != Wait::Nothing) since_ = shared_.clocks[static_cast<std::size_t>(what)].stamp(shared_.loop.now());
+}
+
+void Connection::update_interest() {
+  std::uint32_t events = 0;
+  const bool reading = !eof_ && (state_ == State::Lingering || (!input_parked_ && !error_));
+  if (reading) events |= EPOLLIN;
+  if (reading && !end_hinted_) events |= EPOLLRDHUP;
+  if (output_blocked_) events |= EPOLLOUT;
+  shared_.loop.want(*this, events);
+}
+
+}  // namespace m0::server

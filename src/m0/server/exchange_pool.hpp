@@ -1,0 +1,31 @@
+#pragma once
+// Exchanges that are used again, with the room they have grown.
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "m0/handler/exchange.hpp"
+
+namespace m0::server {
+
+/// The loop's thread.
+class ExchangePool {
+ public:
+  explicit ExchangePool(handler::BodyBudget& budget) noexcept : budget_(budget) {}
+
+  [[nodiscard]] handler::Exchange* take();
+  /// The pool threads have let go of it.
+  void give_back(handler::Exchange* exchange) noexcept;
+
+  [[nodiscard]] std::size_t in_use() const noexcept { return all_.size() - free_.size(); }
+
+ private:
+  static constexpr std::size_t kKeepBytes = 16 * 1024;  // of each buffer of a free exchange
+
+  handler::BodyBudget& budget_;
+  std::vector<std::unique_ptr<handler::Exchange>> all_;
+  std::vector<handler::Exchange*> free_;
+};
+
+}  // namespace m0::server

@@ -1,0 +1,239 @@
+#include "m0/server/worker.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "m0/base/logger.hpp"
+#include "m0/base/metric.hpp"
+#include "m0/server/connection.hpp"
+
+namespace m0::server {
+namespace {
+
+const base::metric::Counter g_queue_full("m0_queue_full_total",
+                                         "Requests answered 503 because the lane's queue was full");
+const base::metric::Counter g_answers("m0_answers_total", "Answers sent to their end");
+const base::metric::Gauge g_connections("m0_connections", "Connections that are open");
+
+// At the end of a worker its pool threads are asked this often whether they have left.
+constexpr base::Duration kJoinEvery = std::chrono::milliseconds(1);
+
+/// The loop's thread leaves every signal to the main thread, but those that a fault of its own raises: a mask is
+/// inherited through exec, so no other thread of ours may block any.
+void block_signals() {
+  sigset_t blocked;
+  sigfillset(&blocked);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&blocked, fault);
+  pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+}
+
+}  // namespace
+
+Worker::Worker(const Config& config, handler::Application& application, std::span<net::Listener* const> listeners,
+               Place place, std::function<void()> changed)
+    : config_(config),
+      application_(application),
+      place_(place),
+      changed_(std::move(changed)),
+      shared_(loop_, config_, *this),
+      gate_(place.loads, place.index),
+      pool_(loop_.waker(), place.index) {
+  for (net::Listener* listener : listeners) {
+    acceptors_.push_back(std::make_unique<Acceptor>(shared_, gate_, place_.loads[place_.index], *listener));
+  }
+  pool::LaneConfig lane = config_.lane;
+  lane.parallelism = application_.parallelism();
+  pool_.add_lane(lane, [this](handler::JobThread& thread) {
+    const std::unique_ptr<handler::ThreadBody> body = application_.make_thread(thread.context());
+    thread.ready();
+    body->run(thread);
+  });
+  sweep_every_ = std::chrono::seconds(1);
+  for (const net::TickClock& clock : shared_.clocks) sweep_every_ = std::min(sweep_every_, clock.sweep_every());
+}
+
+Worker::~Worker() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Worker::start() {
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "m0-loop");
+    block_signals();
+    run();
+  });
+}
+
+void Worker::run() {
+  // Here and not on the main thread: building a thread's body may need the interpreter lock, which the main thread
+  // gives up only once it waits.
+  failure_ = pool_.start();
+  if (failure_.empty()) {
+    for (auto& acceptor : acceptors_) acceptor->start();
+    place_.loads[place_.index].accepting.store(true, std::memory_order_relaxed);
+    enter(State::Ready);
+    loop_.run(*this);
+  } else {
+    enter(State::Failed);
+    pool_.stop();
+    all_threads_left_ = pool_.join_until(base::now() + std::chrono::seconds(5));
+  }
+  enter(State::Ended);
+}
+
+void Worker::enter(State state) {
+  state_.store(state, std::memory_order_release);
+  changed_();
+}
+
+void Worker::stop() noexcept {
+  Stop none = Stop::No;
+  stop_wanted_.compare_exchange_strong(none, Stop::Graceful, std::memory_order_seq_cst);
+  loop_.waker().wake();
+}
+
+void Worker::abort() noexcept {
+  stop_wanted_.store(Stop::Now, std::memory_order_seq_cst);
+  loop_.waker().wake();
+}
+
+bool Worker::join() {
+  if (thread_.joinable()) thread_.join();
+  return all_threads_left_;
+}
+
+// ---- the turn
+
+bool Worker::work_left() {
+  return !shared_.again.empty() || !shared_.to_write.empty() || !pool_.nothing_came_back() ||
+         stop_wanted_.load(std::memory_order_seq_cst) != stop_;
+}
+
+void Worker::again() {
+  shared_.refresh_date();
+  const Stop wanted = stop_wanted_.load(std::memory_order_acquire);
+  if (wanted != stop_) {
+    if (stop_ == Stop::No) begin_stop();
+    stop_ = wanted;
+    if (wanted == Stop::Now) stop_deadline_ = loop_.now();
+    shared_.nearest_timer = loop_.now();
+  }
+  going_on_.swap(shared_.again);
+  for (const base::SlotHandle handle : going_on_) {
+    if (Connection* connection = shared_.connections.find(handle)) connection->go_on();
+  }
+  going_on_.clear();
+}
+
+void Worker::drain() {
+  pool_.drain([this](handler::Exchange& exchange) {
+    const handler::Exchange::Seen seen = exchange.take_notice();
+    Connection* connection = shared_.connections.find(exchange.connection);
+    if (connection != nullptr && connection->exchange() == &exchange) {
+      connection->on_notice(seen);
+    } else if (seen.returned) {  // its client is gone
+      shared_.exchanges.give_back(&exchange);
+    }
+  });
+}
+
+base::Instant Worker::timers(base::Instant now) {
+  if (now < shared_.nearest_timer) return shared_.nearest_timer;
+  if (now >= next_sweep_) {
+    shared_.connections.for_each([now](base::SlotHandle, Connection& connection) { connection.sweep(now); });
+    next_sweep_ = now + sweep_every_;
+  }
+  base::Instant next = next_sweep_;
+  for (auto& acceptor : acceptors_) next = std::min(next, acceptor->resume(now));
+  if (stop_ != Stop::No) next = std::min(next, tend_stop(now));
+  shared_.nearest_timer = next;
+  return next;
+}
+
+void Worker::write() {
+  writing_.swap(shared_.to_write);
+  for (Connection* connection : writing_) connection->write_out();
+  writing_.clear();
+}
+
+base::Instant Worker::hand_over(base::Instant) {
+  pool_.hand_over();
+  return pool_.tend(loop_.now());
+}
+
+void Worker::reap() {
+  if (shared_.to_reap.empty()) return;
+  // A connection that closed while it was queued to be written is still in that list.
+  std::erase_if(shared_.to_write, [](const Connection* connection) { return connection->closed(); });
+  for (Connection* connection : shared_.to_reap) shared_.connections.erase(connection->handle());
+  shared_.to_reap.clear();
+  const auto open = static_cast<std::uint32_t>(shared_.connections.size());
+  place_.loads[place_.index].connections.store(open, std::memory_order_relaxed);
+  g_connections.set(open);
+  for (auto& acceptor : acceptors_) acceptor->room();
+}
+
+// ---- requests
+
+bool Worker::submit(handler::Exchange& exchange) {
+  if (pool_.submit(0, exchange)) return true;
+  g_queue_full.add();
+  return false;
+}
+
+void Worker::answered(const handler::Exchange&, int, std::uint64_t, bool complete) {
+  if (complete) g_answers.add();
+}
+
+// ---- the way out
+
+void Worker::begin_stop() {
+  shared_.stopping = true;
+  shared_.answers.stopping = true;
+  for (auto& acceptor : acceptors_) acceptor->finish();
+  place_.loads[place_.index].accepting.store(false, std::memory_order_relaxed);
+  shared_.connections.for_each([](base::SlotHandle, Connection& connection) { connection.stop(); });
+  stop_deadline_ = loop_.now() + config_.timeouts.graceful;
+}
+
+void Worker::cut_what_is_left(const char* why) {
+  shared_.connections.for_each([&](base::SlotHandle, Connection& connection) {
+    if (connection.closed()) return;
+    if (const handler::Exchange* exchange = connection.exchange()) {
+      const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - exchange->arrived);
+      base::log::warning("{}: ended {} {} after {}.{:03} s", why, exchange->request.method, exchange->request.path,
+                         age.count() / 1000, age.count() % 1000);
+    }
+    connection.cut();
+  });
+}
+
+void Worker::stop_pool() {
+  pool_stopping_ = true;
+  pool_.stop();
+}
+
+base::Instant Worker::tend_stop(base::Instant now) {
+  if (!pool_stopping_) {
+    if (now >= stop_deadline_ && shared_.connections.size() > shared_.to_reap.size()) {
+      cut_what_is_left(stop_ == Stop::Now ? "stopped by a second signal" : "the graceful time is over");
+    }
+    if (shared_.connections.size() > shared_.to_reap.size()) {
+      return std::min(stop_deadline_, now + std::chrono::milliseconds(10));
+    }
+    stop_pool();
+  }
+  if (pool_.joined()) {
+    all_threads_left_ = true;
+    loop_.stop();
+  } else if (now >= stop_deadline_) {
+    base::log::warning("pool threads are still inside a handler; the worker ends without them");
+    loop_.stop();
+  }
+  return std::min(stop_deadline_, now + kJoinEvery);
+}
+
+}  // namespace m0::server

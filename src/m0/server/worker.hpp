@@ -1,0 +1,99 @@
+#pragma once
+// One worker: a loop thread, its connections, the pool, and the way out.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "m0/handler/application.hpp"
+#include "m0/net/event_loop.hpp"
+#include "m0/net/listener.hpp"
+#include "m0/pool/offload_pool.hpp"
+#include "m0/server/accept_gate.hpp"
+#include "m0/server/acceptor.hpp"
+#include "m0/server/config.hpp"
+#include "m0/server/loop_shared.hpp"
+
+namespace m0::server {
+
+/// Constructor, start(), join(), destructor: the worker's main thread. stop(), abort(), state(): any thread.
+class Worker final : private net::TurnSteps, private RequestSink {
+ public:
+  struct Place {
+    unsigned index = 0;
+    std::span<WorkerLoad> loads;  // of all workers; [index] is this one's
+  };
+  enum class State : std::uint8_t { Starting, Ready, Failed, Ended };
+
+  /// `changed` is called on the loop's thread whenever state() has changed; it must not block. Throws
+  /// std::system_error when the kernel gives no epoll or eventfd.
+  Worker(const Config& config, handler::Application& application, std::span<net::Listener* const> listeners,
+         Place place, std::function<void()> changed);
+  ~Worker();
+
+  /// Starts the loop's thread, which starts the pool.
+  void start();
+  [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_acquire); }
+  /// Of State::Failed: one sentence.
+  [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+
+  /// Listeners close, idle connections close, what is in flight finishes within the graceful time.
+  void stop() noexcept;
+  /// What is left is cut now; the log names it.
+  void abort() noexcept;
+  /// Waits for the loop's thread. Returns whether every pool thread has left (false: some are stuck in a handler).
+  bool join();
+
+ private:
+  enum class Stop : std::uint8_t { No, Graceful, Now };
+
+  // net::TurnSteps
+  void again() override;
+  void drain() override;
+  base::Instant timers(base::Instant now) override;
+  void write() override;
+  base::Instant hand_over(base::Instant now) override;
+  void reap() override;
+  bool work_left() override;
+
+  // RequestSink
+  bool submit(handler::Exchange& exchange) override;
+  void answered(const handler::Exchange& exchange, int status, std::uint64_t body_bytes, bool complete) override;
+
+  void run();
+  void enter(State state);
+  void begin_stop();
+  void cut_what_is_left(const char* why);
+  void stop_pool();
+  base::Instant tend_stop(base::Instant now);
+
+  const Config& config_;
+  handler::Application& application_;
+  const Place place_;
+  const std::function<void()> changed_;
+
+  net::EventLoop loop_;
+  LoopShared shared_;
+  AcceptGate gate_;
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  pool::OffloadPool<handler::Exchange> pool_;
+
+  std::atomic<State> state_{State::Starting};
+  std::atomic<Stop> stop_wanted_{Stop::No};
+  std::string failure_;
+  Stop stop_ = Stop::No;  // what the loop has acted on
+  bool pool_stopping_ = false;
+  bool all_threads_left_ = false;
+  base::Instant stop_deadline_ = base::Instant::max();
+  base::Instant next_sweep_{};
+  base::Duration sweep_every_{};
+  std::vector<Connection*> writing_;
+  std::vector<base::SlotHandle> going_on_;
+  std::thread thread_;
+};
+
+}  // namespace m0::server
