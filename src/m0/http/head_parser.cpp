@@ -21,7 +21,17 @@ namespace {
 
 constexpr std::size_t kVersionSize = 8;  // HTTP/x.y
 
-constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+constexpr std::string_view kVersionEnd = "HTTP/#.#\r\n";  // "#" is a digit
+
+/// How many bytes from `at` fit kVersionEnd.
+std::size_t match_version_end(const char* at, const char* end) noexcept {
+  std::size_t i = 0;
+  for (; i < kVersionEnd.size() && at + i != end; ++i) {
+    const bool digit = at[i] >= '0' && at[i] <= '9';
+    if (kVersionEnd[i] == '#' ? !digit : at[i] != kVersionEnd[i]) break;
+  }
+  return i;
+}
 
 }  // namespace
 
@@ -40,22 +50,17 @@ HeadParser::Line HeadParser::request_line(const char* at, const char* end, Reque
   head.target = {at, stop};
 
   at = stop + 1;
-  const auto left = static_cast<std::size_t>(end - at);
-  if (left < kVersionSize + 2) {
-    // Too short to be right: it is an error if the line ends here all the same.
-    const bool ended = std::memchr(at, '\n', left) != nullptr;
-    return ended ? Line{.refusal = {400, "malformed HTTP version"}} : Line{};
+  const std::size_t fits = match_version_end(at, end);
+  if (fits != kVersionEnd.size()) {
+    if (at + fits == end) return {};
+    return {.refusal = {400, fits < kVersionSize ? "malformed HTTP version" : "malformed end of the request line"}};
   }
-  if (std::memcmp(at, "HTTP/", 5) != 0 || !is_digit(at[5]) || at[6] != '.' || !is_digit(at[7])) {
-    return {.refusal = {400, "malformed HTTP version"}};
-  }
-  if (at[8] != '\r' || at[9] != '\n') return {.refusal = {400, "malformed end of the request line"}};
   if (at[5] != '1') return {.refusal = {505, "HTTP version not supported"}};
   // RFC 9110 2.5: a higher minor version is served as the highest we know of its major.
   head.version = at[7] == '0' ? Version::Http10 : Version::Http11;
 
   if (const auto split = split_target(head); !split) return {.refusal = split.error()};
-  return {.next = at + kVersionSize + 2};
+  return {.next = at + kVersionEnd.size()};
 }
 
 // field-name ":" OWS field-value OWS CRLF (RFC 9112 5).
@@ -78,11 +83,11 @@ HeadParser::Line HeadParser::field_line(const char* at, const char* end, Request
   at = stop + 1;
   while (at != end && (*at == ' ' || *at == '\t')) ++at;
   stop = scan_value(at, end);
-  if (end - stop < 2) {
-    const bool ended = stop != end && *stop == '\n';
-    return ended ? Line{.refusal = {400, "bare LF"}} : Line{};
-  }
-  if (stop[0] != '\r' || stop[1] != '\n') return {.refusal = {400, "control character in a field value"}};
+  if (stop == end) return {};
+  if (*stop == '\n') return {.refusal = {400, "bare LF"}};
+  if (*stop != '\r') return {.refusal = {400, "control character in a field value"}};
+  if (stop + 1 == end) return {};
+  if (stop[1] != '\n') return {.refusal = {400, "bare CR"}};
   const Field field{name, base::trim_ows({at, stop})};
 
   if (trailers_) {
