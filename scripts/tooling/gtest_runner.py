@@ -15,7 +15,7 @@ from tooling.tally import Outcome, failed, passed, skipped
 
 
 def find_binaries(build: Path) -> list[Path]:
-    found = build.glob("src/m0/**/*_test")
+    found = [path for folder in ("src", "bench", "tests") for path in (build / folder).rglob("*_test")]
     return sorted(path for path in found if path.is_file() and os.access(path, os.X_OK))
 
 
