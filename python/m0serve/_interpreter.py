@@ -1,0 +1,54 @@
+"""What the server asks of the interpreter around the application: threads of its own, and the end."""
+
+from __future__ import annotations
+
+import atexit
+import faulthandler
+import sys
+import threading
+
+
+def prepare(switch_interval: float) -> None:
+    """Once a process, before the application is imported."""
+    sys.setswitchinterval(switch_interval)
+    # So that a crash, and a stuck thread that is asked by a signal, say where. Standard error may be closed or no file.
+    if not faulthandler.is_enabled():
+        try:
+            faulthandler.enable()
+        except (AttributeError, OSError, RuntimeError, ValueError):
+            pass
+
+
+def thread_started(lane: str, index: int) -> None:
+    """On a new thread of the server's: a name for logs and debuggers, and what threading would have installed."""
+    threading.current_thread().name = f"m0serve-{lane}-{index}"
+    profile = threading.getprofile()
+    if profile is not None:
+        sys.setprofile(profile)
+    trace = threading.gettrace()
+    if trace is not None:
+        sys.settrace(trace)
+
+
+def thread_ended() -> None:
+    """On that thread, at its end: forget it, or its identity would be taken for alive when the system reuses it."""
+    sys.settrace(None)
+    sys.setprofile(None)
+    active = getattr(threading, "_active", None)
+    if isinstance(active, dict):
+        active.pop(threading.get_ident(), None)
+
+
+def run_exit_functions() -> None:
+    """What a Python program does at its end: non-daemon threads are joined, exit functions run, output is flushed."""
+    for step in (getattr(threading, "_shutdown"), getattr(atexit, "_run_exitfuncs")):
+        try:
+            step()
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            pass

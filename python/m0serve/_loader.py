@@ -1,0 +1,158 @@
+"""From ``MODULE[:ATTR]`` to the callable that answers requests."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os.path
+import sys
+import traceback
+from types import TracebackType
+from typing import Any, Callable
+
+
+class LoadError(Exception):
+    """One sentence that says what to do; ``trace`` is the application's own traceback, if it raised."""
+
+    def __init__(self, sentence: str, trace: str = "") -> None:
+        super().__init__(sentence)
+        self.trace = trace
+
+
+def load(target: str, factory: bool, app_dir: str) -> Callable[..., Any]:
+    """The application that ``target`` names. Raises LoadError."""
+    _put_first(app_dir)
+    module_name, separator, attribute = target.partition(":")
+    if not module_name or (separator and not attribute):
+        raise LoadError(f"{target!r} names no application; write MODULE or MODULE:ATTR, such as myproject.wsgi")
+    module = _import(module_name, app_dir)
+    if attribute:
+        found, name = _attribute(module, attribute), f"{module_name}:{attribute}"
+    else:
+        found, name = _discover(module, factory, app_dir)
+    if factory:
+        found = _call(found, name)
+        name += "()"
+    _check(found, name, factory)
+    return found  # type: ignore[no-any-return]
+
+
+def hook(target: str) -> Callable[[int], Any]:
+    """The function that --worker-start names, to be called with the worker's index."""
+    module_name, _, attribute = target.partition(":")
+    if not module_name or not attribute:
+        raise LoadError(f"--worker-start {target!r} names no function; write MODULE:FUNC")
+    found = _attribute(_import(module_name, ""), attribute)
+    if not callable(found):
+        raise LoadError(f"--worker-start {target} is {_kind(found)}, not a function")
+    return found  # type: ignore[no-any-return]
+
+
+def run_hook(target: str, worker: int) -> None:
+    function = hook(target)
+    try:
+        function(worker)
+    except BaseException as error:
+        raise LoadError(f"--worker-start {target} failed in worker {worker}", _trace(error)) from None
+
+
+def _put_first(app_dir: str) -> None:
+    folder = os.path.abspath(app_dir)
+    if sys.path[:1] != [folder]:
+        sys.path.insert(0, folder)
+
+
+def _import(name: str, app_dir: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if name == missing or name.startswith(missing + "."):
+            where = f" in {os.path.abspath(app_dir)} or on sys.path" if app_dir else ""
+            raise LoadError(f"there is no module {missing!r}{where}; --app-dir names another folder", _trace(error)) from None
+        raise LoadError(f"cannot import {name!r}: it needs the module {missing!r}", _trace(error)) from None
+    except SystemExit as error:
+        raise LoadError(f"importing {name!r} ended the program: it must not run anything at import", _trace(error)) from None
+    except BaseException as error:
+        raise LoadError(f"cannot import {name!r}: {_brief(error)}", _trace(error)) from None
+
+
+def _attribute(module: Any, path: str) -> Any:
+    found = module
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            names = [n for n in ("application", "app") if callable(getattr(module, n, None))]
+            hint = f"; it has {' and '.join(repr(n) for n in names)}" if names else ""
+            raise LoadError(f"{module.__name__!r} has no {path!r}{hint}") from None
+        except BaseException as error:
+            raise LoadError(f"{module.__name__}:{path} cannot be read: {_brief(error)}", _trace(error)) from None
+    return found
+
+
+def _discover(module: Any, factory: bool, app_dir: str) -> tuple[Any, str]:
+    names = ("create_app", "make_app") if factory else ("application", "app")
+    modules = [module]
+    if not factory and hasattr(module, "__path__"):
+        modules.append(f"{module.__name__}.wsgi")
+    for each in modules:
+        if isinstance(each, str):
+            if importlib.util.find_spec(each) is None:
+                continue
+            each = _import(each, app_dir)
+        for name in names:
+            # A package's submodule of that name ("project.app") is no application.
+            if hasattr(each, name) and not inspect.ismodule(getattr(each, name)):
+                return getattr(each, name), f"{each.__name__}:{name}"
+    raise LoadError(
+        f"{module.__name__!r} has neither {names[0]!r} nor {names[1]!r}; name the attribute, such as"
+        f" {module.__name__}:{names[0]}"
+    )
+
+
+def _call(function: Any, name: str) -> Any:
+    if not callable(function):
+        raise LoadError(f"{name} is {_kind(function)}, so --factory cannot call it")
+    try:
+        return function()
+    except BaseException as error:
+        raise LoadError(f"the factory {name} failed: {_brief(error)}", _trace(error)) from None
+
+
+def _check(found: Any, name: str, factory: bool) -> None:
+    if not callable(found):
+        raise LoadError(f"{name} is {_kind(found)}, not a WSGI application; name the callable, such as MODULE:application")
+    call = getattr(type(found), "__call__", None)
+    if inspect.iscoroutinefunction(found) or inspect.iscoroutinefunction(call):
+        raise LoadError(f"{name} is an ASGI application; m0serve runs WSGI applications")
+    if inspect.isfunction(found) and not factory:
+        try:
+            inspect.signature(found).bind({}, None)
+        except TypeError:
+            takes_none = not inspect.signature(found).parameters
+            advice = "if it makes the application, add --factory" if takes_none else "name the WSGI application"
+            raise LoadError(f"{name} does not take (environ, start_response); {advice}") from None
+
+
+def _kind(found: Any) -> str:
+    return "a module" if inspect.ismodule(found) else f"of type {type(found).__name__!r}"
+
+
+def _brief(error: BaseException) -> str:
+    """The exception in one line."""
+    return "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
+
+
+def _trace(error: BaseException) -> str:
+    """The traceback from the application's first frame on: our own and the import system's say nothing."""
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None and _is_ours(trace):
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace))
+
+
+def _is_ours(trace: TracebackType) -> bool:
+    name = trace.tb_frame.f_code.co_filename
+    return name == __file__ or name == importlib.__file__ or name.startswith("<frozen importlib")

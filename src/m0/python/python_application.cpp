@@ -1,0 +1,139 @@
+#include "m0/python/python_application.hpp"
+
+#include <Python.h>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+
+#include "m0/base/logger.hpp"
+#include "m0/python/exception.hpp"
+#include "m0/python/text.hpp"
+#include "m0/python/wsgi_thread.hpp"
+
+namespace m0::python {
+namespace {
+
+PyRef function_of(const char* module, const char* name) {
+  const PyRef imported(PyImport_ImportModule(module));
+  return imported ? PyRef(PyObject_GetAttrString(imported.get(), name)) : PyRef();
+}
+
+std::string text_of(PyObject* object) {
+  const PyRef text(object == nullptr ? nullptr : PyObject_Str(object));
+  const PyRef bytes(text ? PyUnicode_AsEncodedString(text.get(), "utf-8", "backslashreplace") : nullptr);
+  PyErr_Clear();
+  return bytes ? std::string(bytes_view(bytes.get())) : std::string();
+}
+
+/// The raised m0serve._loader.LoadError as ours, its traceback logged; whatever else was raised is logged too.
+handler::LoadError take_load_error() {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const PyRef expected(function_of("m0serve._loader", "LoadError"));
+  if (expected && PyErr_GivenExceptionMatches(type, expected.get()) != 0) {
+    const PyRef kept_type(type);
+    const PyRef kept_value(value);
+    const PyRef kept_trace(trace);
+    const PyRef traceback(PyObject_GetAttrString(value, "trace"));
+    const std::string text = text_of(traceback.get());
+    if (!text.empty()) base::log::write(base::LogLevel::Error, text);
+    return handler::LoadError(text_of(value));
+  }
+  PyErr_Restore(type, value, trace);
+  base::log::write(base::LogLevel::Error, take_traceback());
+  return handler::LoadError("the application cannot be loaded: the traceback above says why");
+}
+
+}  // namespace
+
+PythonApplication::PythonApplication(PythonConfig config) : config_(std::move(config)) {}
+
+void PythonApplication::set_surroundings(const Surroundings& surroundings) noexcept {
+  surroundings_ = surroundings;
+  // A worker of --preload: loaded before the fork, so its hook runs now. A failure is told at the first thread.
+  if (application_ == nullptr || !config_.preload) return;
+  try {
+    const MainAttached attached(main_);
+    run_worker_hook();
+  } catch (const std::exception& failure) {
+    refusal_ = failure.what();
+  }
+}
+
+void PythonApplication::run_worker_hook() {
+  if (config_.worker_start.empty()) return;
+  const PyRef run = function_of("m0serve._loader", "run_hook");
+  const PyRef target = utf8_text(config_.worker_start);
+  const PyRef worker(PyLong_FromUnsignedLong(surroundings_.worker));
+  if (!run || !target || !worker ||
+      !PyRef(PyObject_CallFunctionObjArgs(run.get(), target.get(), worker.get(), nullptr))) {
+    throw take_load_error();
+  }
+}
+
+void PythonApplication::load() {
+  const MainAttached attached(main_);
+  const PyRef prepare = function_of("m0serve._interpreter", "prepare");
+  const PyRef interval(PyFloat_FromDouble(std::chrono::duration<double>(config_.switch_interval).count()));
+  if (!prepare || !interval || !PyRef(PyObject_CallFunctionObjArgs(prepare.get(), interval.get(), nullptr))) {
+    throw take_load_error();
+  }
+  interpreter_ = std::make_unique<Interpreter>(surroundings_);
+  interpreter_->returned().on_first([this] { main_.wake(); });
+
+  const PyRef load = function_of("m0serve._loader", "load");
+  const PyRef target = utf8_text(config_.target);
+  const PyRef app_dir(PyUnicode_DecodeFSDefault(config_.app_dir.c_str()));
+  if (!load || !target || !app_dir) throw take_load_error();
+  PyRef found(PyObject_CallFunctionObjArgs(load.get(), target.get(), config_.factory ? Py_True : Py_False,
+                                           app_dir.get(), nullptr));
+  if (!found) throw take_load_error();
+  application_ = found.release();
+  if (!config_.preload) run_worker_hook();
+}
+
+unsigned PythonApplication::parallelism() const noexcept { return 1; }
+
+std::unique_ptr<handler::ThreadBody> PythonApplication::make_thread(const pool::ThreadContext& context) {
+  if (!refusal_.empty()) throw std::runtime_error(refusal_);
+  return std::make_unique<WsgiThread>(*interpreter_, application_, context);
+}
+
+void PythonApplication::wait(int wake_fd) {
+  if (application_ != nullptr) main_.watch_signals();
+  main_.wait(wake_fd, interpreter_ ? &interpreter_->returned() : nullptr);
+}
+
+void PythonApplication::unload() noexcept {
+  const MainAttached attached(main_);
+  unloaded_ = true;
+  interpreter_->returned().release_all();
+  const PyRef run = function_of("m0serve._interpreter", "run_exit_functions");
+  if (!run || !PyRef(PyObject_CallNoArgs(run.get()))) log_exception("the application's exit functions");
+}
+
+std::string PythonApplication::description() const {
+  const std::string_view version = Py_GetVersion();
+  return "CPython " + std::string(version.substr(0, version.find(' ')));
+}
+
+pid_t PythonApplication::fork() noexcept {
+  const MainAttached attached(main_);
+  PyOS_BeforeFork();
+  const pid_t pid = ::fork();
+  const int error = errno;
+  if (pid == 0) {
+    PyOS_AfterFork_Child();
+  } else {
+    PyOS_AfterFork_Parent();
+  }
+  errno = error;
+  return pid;
+}
+
+}  // namespace m0::python
