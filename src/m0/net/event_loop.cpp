@@ -56,6 +56,7 @@ void EventLoop::run(TurnSteps& steps) {
     next_look = steps.hand_over(now_);
     // 8. reap
     steps.reap();
+    apply_interest();  // what reaping made room for
   }
 }
 

@@ -5,7 +5,8 @@
 //   2. While jobs wait the watcher (the loop) calls tend(): a job whose thread's CPU clock stands still is blocked, one
 //      older than 1 ms is overtaken; neither counts as running, so another thread is woken.
 //   3. A thread that finishes takes the next job only while no more than `parallelism` are running; else it parks.
-//   4. When every thread is blocked and jobs wait, one is added, up to max_threads; idle extra ones retire.
+//   4. When every thread is blocked and jobs wait, one is added, up to max_threads; idle extra ones retire. A thread
+//      that builds its body counts as running only from its first take() on: a slow start holds up nobody.
 //   5. Parking: announce, leave the count, look again (jobs wait and too few run: wake one, perhaps oneself), wait.
 //
 // Stopping queues one pill a thread behind the jobs. Nothing else wakes a thread that waits for its pill.
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "m0/base/check.hpp"
@@ -64,7 +66,7 @@ class LaneThread {
       if (leaving_) return std::nullopt;
       if (!lane_->park(index_)) {
         leaving_ = true;
-        counted_ = false;
+        standing_ = Standing::NotCounted;
         return std::nullopt;
       }
     }
@@ -72,6 +74,7 @@ class LaneThread {
 
   /// The next job, if the ring has one and the lane's rules let this thread go on. Never waits.
   [[nodiscard]] std::optional<Job> take_now() {
+    if (standing_ == Standing::Starting) enter();
     if (leaving_ || !lane_->running_.may_continue()) return std::nullopt;
     const auto message = lane_->ring_.pop();
     if (!message) return std::nullopt;
@@ -86,11 +89,14 @@ class LaneThread {
     return message->job;
   }
 
-  /// The job taken last is finished. A thread that was blocked or overtaken counts as running again.
-  void finished() noexcept {
+  /// The job taken last is finished. True: it was blocked or overtaken, and its thread counts as running again; the
+  /// watcher, whom tend() may have told not to come back before something happens, must be made to call it.
+  [[nodiscard]] bool finished() noexcept {
     ThreadSlot& slot = lane_->threads_.slot(index_);
     const std::uint64_t was = slot.state.exchange(ThreadSlot::pack(job_, Occupation::Idle), std::memory_order_seq_cst);
-    if (ThreadSlot::occupation(was) != Occupation::Running) lane_->running_.join();
+    if (ThreadSlot::occupation(was) == Occupation::Running) return false;
+    lane_->running_.join();
+    return true;
   }
 
   /// When the job taken last began.
@@ -105,11 +111,20 @@ class LaneThread {
     job_ = ThreadSlot::job(lane.threads_.slot(index).state.load(std::memory_order_relaxed));
   }
 
+  /// The body is built. In this order: a watcher that no longer sees it starting sees it counted.
+  void enter() noexcept {
+    standing_ = Standing::Counted;
+    lane_->running_.join();
+    lane_->starting_.fetch_sub(1, std::memory_order_seq_cst);
+  }
+
+  enum class Standing : std::uint8_t { Starting, Counted, NotCounted };
+
   Lane<Job>* lane_;
   unsigned index_;
   std::uint64_t job_ = 0;
   bool leaving_ = false;
-  bool counted_ = true;
+  Standing standing_ = Standing::Starting;
 };
 
 /// push(), wake(), tend(), stop(), join: the watcher's thread (the loop), which is also the only producer.
@@ -126,6 +141,10 @@ class Lane {
         ring_(config_.queue + config_.max_threads),
         threads_(config_.name, config_.max_threads, [this](unsigned index) { thread_main(index); }) {
     M0_CHECK(config_.threads >= 1 && config_.threads <= config_.max_threads && config_.parallelism >= 1);
+  }
+  /// Sends the pills that were not sent, and waits for every thread.
+  ~Lane() {
+    if (!stopping_) stop();
   }
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -156,47 +175,57 @@ class Lane {
     pushed_ = 0;
   }
 
-  /// Rules 2 and 4. Returns when it wants to be called again; Instant::max(): when something was pushed.
+  /// Rules 2 and 4. Returns when it wants to be called again; Instant::max(): when something was pushed, or when
+  /// LaneThread::finished() said so. The threads are watched also while nobody could be woken: one that blocks unseen
+  /// would count as running, and the next to finish would give way to it.
   base::Instant tend(base::Instant now) {
     base::Instant next = retire(now);
     if (ring_.empty()) return next;
-    while (wake_if_needed()) {  // the safety net: jobs wait and too few run
-    }
-    if (!threads_.anyone_parked() && threads_.live() == config_.max_threads) return next;  // nobody to wake or to add
     unsigned blocked = 0;
+    int in_job = 0;
     threads_.for_each_live([&](unsigned index, ThreadSlot& slot) {
       next = std::min(next, look_at(index, slot, now));
-      if (ThreadSlot::occupation(slot.state.load(std::memory_order_acquire)) == Occupation::Blocked) ++blocked;
+      const Occupation occupation = ThreadSlot::occupation(slot.state.load(std::memory_order_acquire));
+      if (occupation == Occupation::Blocked) ++blocked;
+      if (occupation == Occupation::Running) ++in_job;
     });
-    if (blocked == threads_.live() && !ring_.empty() && !stopping_ && starting_.load(std::memory_order_acquire) == 0 &&
-        threads_.live() < config_.max_threads) {
-      if (add_thread()) counters_.grown.fetch_add(1, std::memory_order_relaxed);
-      next = std::min(next, now + kLookAges.front());
-    }
+    const bool some_start = starting() > 0;
+    // Awake between two jobs, or woken a moment ago: each takes one of those that wait.
+    int coming = running_.running() - in_job;
+    while (static_cast<int>(ring_.size()) > coming && wake_if_needed()) ++coming;  // the safety net
+    // What they take is to be looked at too, and none of them will say when.
+    if (coming > 0 || some_start) next = std::min(next, now + kLookAges.front());
+    if (blocked == threads_.staying() && !some_start && !ring_.empty() && !stopping_) next = std::min(next, grow(now));
     return next;
   }
 
   /// One pill a thread, behind the jobs that are queued. Called once; nothing is accepted afterwards.
-  void stop() {
-    stopping_ = true;
-    const unsigned pills = threads_.live();
-    for (unsigned i = 0; i < pills; ++i) {
-      M0_CHECK(ring_.push({Job{}, true}));  // the ring has room for them beyond `queue`
-      ++pushed_;
-    }
-    wake();
-  }
+  void stop() { stop_with(threads_.live()); }
 
   [[nodiscard]] bool join_until(base::Instant deadline) { return threads_.join_until(deadline); }
-  void detach_all() noexcept { threads_.detach_all(); }
 
   [[nodiscard]] const LaneConfig& config() const noexcept { return config_; }
   [[nodiscard]] const LaneCounters& counters() const noexcept { return counters_; }
   [[nodiscard]] std::size_t waiting() const noexcept { return ring_.size(); }
   [[nodiscard]] bool idle() const noexcept { return ring_.empty(); }
   [[nodiscard]] unsigned live() const noexcept { return threads_.live(); }
+  /// Threads that build their bodies. Afterwards a thread counts as running until it parks.
+  [[nodiscard]] unsigned starting() const noexcept { return starting_.load(std::memory_order_seq_cst); }
   [[nodiscard]] int running() const noexcept { return running_.running(); }
   [[nodiscard]] ThreadSet& threads() noexcept { return threads_; }
+
+ protected:
+  /// A test shows that one pill fewer leaves a thread behind.
+  void stop_with(unsigned pills) {
+    stopping_ = true;
+    for (unsigned i = 0; i < pills; ++i) {
+      // The ring has room for them beyond `queue`, but a consumer that was interrupted in its pop may still hold a
+      // cell.
+      while (!ring_.push({Job{}, true})) std::this_thread::yield();
+      ++pushed_;
+    }
+    wake();
+  }
 
  private:
   friend class LaneThread<Job>;
@@ -206,19 +235,27 @@ class Lane {
   };
 
   bool add_thread() {
-    running_.join();  // whoever starts a thread counts it, like whoever wakes one
-    starting_.fetch_add(1, std::memory_order_acq_rel);
+    starting_.fetch_add(1, std::memory_order_seq_cst);
     if (threads_.spawn()) return true;
-    starting_.fetch_sub(1, std::memory_order_acq_rel);
-    running_.leave();
+    starting_.fetch_sub(1, std::memory_order_seq_cst);
     return false;
   }
 
+  /// One thread more, if there may be one. Returns when to come back.
+  base::Instant grow(base::Instant now) {
+    if (threads_.live() == config_.max_threads) return base::Instant::max();
+    if (now < next_growth_) return next_growth_;
+    if (!add_thread()) return next_growth_ = now + kLookEvery;  // the system has no more: not at every turn
+    counters_.grown.fetch_add(1, std::memory_order_relaxed);
+    return now + kLookAges.front();
+  }
+
   void thread_main(unsigned index) {
+    using Standing = typename LaneThread<Job>::Standing;
     LaneThread<Job> thread(*this, index);
-    starting_.fetch_sub(1, std::memory_order_acq_rel);
     main_(thread);
-    if (thread.counted_) running_.leave();
+    if (thread.standing_ == Standing::Starting) starting_.fetch_sub(1, std::memory_order_seq_cst);
+    if (thread.standing_ == Standing::Counted) running_.leave();
     static_cast<void>(wake_if_needed());  // what it leaves behind (other threads' pills among it) is somebody else's
   }
 
@@ -270,16 +307,21 @@ class Lane {
     return slot.look.due(job, began);
   }
 
+  /// The other half of rule 4. Returns when to come back.
   base::Instant retire(base::Instant now) {
-    if (threads_.live() <= config_.threads || stopping_) return base::Instant::max();
-    if (now >= next_retire_) {
-      threads_.reap();
-      const unsigned retired = threads_.retire_idle(config_.threads, now - config_.retire_after);
-      counters_.retired.fetch_add(retired, std::memory_order_relaxed);
-      static_cast<void>(wake_if_needed());
-      next_retire_ = now + std::max<base::Duration>(config_.retire_after / 8, std::chrono::milliseconds(1));
+    base::Instant next = base::Instant::max();
+    if (threads_.retiring() > 0) threads_.reap();  // their slots are wanted when the lane grows again
+    if (threads_.staying() > config_.threads && !stopping_) {
+      if (now >= next_retire_) {
+        threads_.reap();  // one whose body could not be built has left by itself
+        const unsigned retired = threads_.retire_idle(config_.threads, now - config_.retire_after);
+        counters_.retired.fetch_add(retired, std::memory_order_relaxed);
+        static_cast<void>(wake_if_needed());
+        next_retire_ = now + std::max<base::Duration>(config_.retire_after / 8, std::chrono::milliseconds(1));
+      }
+      next = next_retire_;
     }
-    return next_retire_;
+    return threads_.retiring() > 0 ? std::min(next, now + kLookEvery) : next;
   }
 
   const LaneConfig config_;
@@ -290,6 +332,7 @@ class Lane {
   LaneCounters counters_;
   std::atomic<unsigned> starting_{0};
   base::Instant next_retire_{};
+  base::Instant next_growth_{};
   unsigned pushed_ = 0;
   bool stopping_ = false;
   ThreadSet threads_;

@@ -41,7 +41,10 @@ class PoolThread {
   [[nodiscard]] const ThreadContext& context() const noexcept { return context_; }
 
   /// The thread's body is built. Called once before the first take(); throwing instead refuses the start.
-  void ready() { pool_->thread_started({}); }
+  void ready() {
+    reported_ = true;
+    pool_->thread_started({});
+  }
 
   /// Waits for a job; nullptr: leave. Not while holding a lock that another thread needs to make progress.
   [[nodiscard]] T* take() {
@@ -52,18 +55,22 @@ class PoolThread {
   /// The next job if there is one and this thread may go on; never waits.
   [[nodiscard]] T* take_now() {
     T* job = lane_.take_now().value_or(nullptr);
-    // The last of a batch may block: the answers before it must not wait for it. While more jobs wait the loop is
-    // watching the lane anyway and finds them.
+    // The last of a batch may block: the answers before it must not wait for it. While more jobs wait, the loop comes
+    // to look at this thread within kOvertakeAfter and finds them.
     if (job != nullptr && deferred_ > 0 && (deferred_ >= kAnswersPerWake || lane_.queue_empty())) announce();
     return job;
   }
 
   /// The job taken last is done: hands it back.
   void complete(T& job) noexcept {
-    lane_.finished();
+    const bool watcher_sleeps = lane_.finished();
     if (job.finish()) {
       pool_->completions_.push(job);
       ++deferred_;
+    }
+    if (watcher_sleeps) {
+      deferred_ = 0;
+      pool_->loop_.wake();
     }
   }
 
@@ -93,6 +100,7 @@ class PoolThread {
   LaneThread<T*>& lane_;
   ThreadContext context_;
   unsigned deferred_ = 0;
+  bool reported_ = false;
 };
 
 /// Built, used and destroyed on the loop's thread (which may be the one that starts it: start() waits for `make`).
@@ -105,9 +113,8 @@ class OffloadPool {
   OffloadPool(base::Waker& loop, unsigned worker) : loop_(loop), worker_(worker) {}
   OffloadPool(const OffloadPool&) = delete;
   OffloadPool& operator=(const OffloadPool&) = delete;
-  ~OffloadPool() {
-    for (auto& lane : lanes_) lane->detach_all();
-  }
+  /// Waits for every thread. A process that will not wait for one that is stuck leaves by _exit instead.
+  ~OffloadPool() = default;
 
   /// Before start(). Gives the lane's index.
   std::size_t add_lane(LaneConfig config, ThreadMain main, LaneClocks clocks = {}) {
@@ -147,7 +154,8 @@ class OffloadPool {
     for (auto& lane : lanes_) lane->wake();
   }
 
-  /// Watches every lane; returns when it wants to be asked again at the latest.
+  /// Watches every lane; returns when it wants to be asked again at the latest. To be asked every turn: after
+  /// hand_over(), and after drain().
   base::Instant tend(base::Instant now) {
     base::Instant next = base::Instant::max();
     for (auto& lane : lanes_) next = std::min(next, lane->tend(now));
@@ -188,9 +196,12 @@ class OffloadPool {
   void run(const ThreadMain& body, PoolThread<T>& thread) noexcept {
     try {
       body(thread);
+      if (!thread.reported_) thread_started("a pool thread ended before it was built");
     } catch (const std::exception& failure) {
+      if (thread.reported_) std::terminate();  // a body that serves throws nothing
       thread_started(failure.what());
     } catch (...) {
+      if (thread.reported_) std::terminate();
       thread_started("a pool thread could not be built");
     }
     thread.announce();

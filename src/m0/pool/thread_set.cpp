@@ -37,7 +37,7 @@ ThreadSet::ThreadSet(std::string name, unsigned capacity, Main main) : name_(std
 }
 
 ThreadSet::~ThreadSet() {
-  for_each_live([](unsigned, ThreadSlot& slot) { M0_CHECK(!slot.thread.joinable()); });
+  for_each_live([](unsigned, ThreadSlot& slot) { slot.thread.join(); });
 }
 
 bool ThreadSet::spawn() {
@@ -71,6 +71,7 @@ unsigned ThreadSet::reap() {
     slot.thread.join();
     slot.live = false;
     --live_;
+    if (slot.retire.load(std::memory_order_relaxed)) --retiring_;
     ++reaped;
   });
   return reaped;
@@ -87,14 +88,6 @@ bool ThreadSet::join_until(base::Instant deadline) {
   }
 }
 
-void ThreadSet::detach_all() noexcept {
-  for_each_live([&](unsigned, ThreadSlot& slot) {
-    slot.thread.detach();
-    slot.live = false;
-    --live_;
-  });
-}
-
 bool ThreadSet::wake_one() noexcept {
   const int index = parked_.pop(slots_);
   if (index < 0) return false;
@@ -103,8 +96,9 @@ bool ThreadSet::wake_one() noexcept {
 }
 
 unsigned ThreadSet::retire_idle(unsigned keep, base::Instant since) {
-  if (live_ <= keep) return 0;
-  unsigned surplus = live_ - keep;
+  // Those that were told before and are still on their way out must not be counted twice.
+  if (staying() <= keep) return 0;
+  unsigned surplus = staying() - keep;
   unsigned retired = 0;
   // While the stack is empty nobody else can wake these threads: whoever tried finds out through the lane's re-check.
   std::vector<unsigned> taken;
@@ -120,6 +114,7 @@ unsigned ThreadSet::retire_idle(unsigned keep, base::Instant since) {
       slot.retire.store(true, std::memory_order_release);
       slot.parker.wake();
       --surplus;
+      ++retiring_;
       ++retired;
     } else {
       stay.push_back(index);

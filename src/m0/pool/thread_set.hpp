@@ -67,7 +67,7 @@ class ThreadSet {
 
   /// `name` is the operating system's name of the threads (cut to 15 bytes with the index).
   ThreadSet(std::string name, unsigned capacity, Main main);
-  /// Every thread was joined, or the process is about to end.
+  /// Waits for every thread; each must be on its way out.
   ~ThreadSet();
 
   /// Starts one more; false when every slot is taken or the system gives no thread.
@@ -76,10 +76,11 @@ class ThreadSet {
   unsigned reap();
   /// Joins all within the time; false when some are still inside a job.
   [[nodiscard]] bool join_until(base::Instant deadline);
-  /// Gives up on threads that will not leave: the process ends without them.
-  void detach_all() noexcept;
 
   [[nodiscard]] unsigned live() const noexcept { return live_; }
+  /// Told to retire and not joined yet.
+  [[nodiscard]] unsigned retiring() const noexcept { return retiring_; }
+  [[nodiscard]] unsigned staying() const noexcept { return live_ - retiring_; }
   [[nodiscard]] unsigned capacity() const noexcept { return static_cast<unsigned>(slots_.size()); }
   [[nodiscard]] ThreadSlot& slot(unsigned index) noexcept { return *slots_[index]; }
 
@@ -106,6 +107,7 @@ class ThreadSet {
   std::vector<std::unique_ptr<ThreadSlot>> slots_;
   ParkedStack parked_;
   unsigned live_ = 0;
+  unsigned retiring_ = 0;
 };
 
 }  // namespace m0::pool

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "m0/base/clock.hpp"
@@ -17,8 +18,12 @@ struct Config {
   bool preload = false;
   bool fork = true;  // --no-fork: supervisor, worker and application in one process
   int backlog = 2048;
+  unsigned unix_mode = 0666;  // of a Unix socket's file
   base::LogLevel log_level = base::LogLevel::Info;
   server::Config server;
 };
+
+/// What is wrong with the words of a --bind: one sentence that names the fix; empty where nothing is.
+[[nodiscard]] std::string bind_problem(std::string_view text);
 
 }  // namespace m0::process

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <thread>
 
 #include "m0/base/logger.hpp"
@@ -61,8 +62,12 @@ int run_worker(const Config& config, handler::Application& application, std::spa
 
   // Only now: until here a signal ended the process at once, and nobody was being served.
   Signals signals(stop_signals());
-  server::Worker worker(config.server, application, listeners, {place.index, place.slots->loads()},
-                        [&signals] { signals.poke(); });
+  // Its destructor waits for every pool thread; one that is stuck in a handler would keep the process for ever, so then
+  // it is left to _exit.
+  auto owned = std::make_unique<server::Worker>(config.server, application, listeners,
+                                                server::Worker::Place{place.index, place.slots->loads()},
+                                                [&signals] { signals.poke(); });
+  server::Worker& worker = *owned;
   worker.start();
 
   unsigned stops = 0;
@@ -91,7 +96,7 @@ int run_worker(const Config& config, handler::Application& application, std::spa
       }
     }
   }
-  static_cast<void>(worker.join());
+  const bool all_left = worker.join();
   const bool failed = !worker.failure().empty();
   if (failed) base::log::error("{}", worker.failure());
 
@@ -105,6 +110,7 @@ int run_worker(const Config& config, handler::Application& application, std::spa
       base::log::debug("counter {}", line);
     }
   }
+  if (!all_left) static_cast<void>(owned.release());
   return failed ? kExitFailed : kExitClean;
 }
 

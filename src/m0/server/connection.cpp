@@ -162,7 +162,11 @@ void Connection::discard_some() {
   const net::Moved moved = transport_->read({shared_.scratch.get(), LoopShared::kScratch});
   if (moved.what == net::Moved::What::WouldBlock) return;
   body_sent_ += moved.bytes;
-  if (moved.what == net::Moved::What::Some && body_sent_ < kLingerBytes) return;
+  if (moved.what == net::Moved::What::Some && body_sent_ < kLingerBytes &&
+      !shared_.linger_in_all.expired(linger_since_, shared_.loop.now())) {
+    wait_for(Wait::Linger);
+    return;
+  }
   close(false);
 }
 
@@ -443,6 +447,7 @@ void Connection::close_after_answer() {
   body_sent_ = 0;
   leftover_ = std::string();
   input_parked_ = output_blocked_ = false;
+  linger_since_ = shared_.linger_in_all.stamp(shared_.loop.now());
   wait_for(Wait::Linger);
   update_interest();
 }

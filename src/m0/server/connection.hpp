@@ -96,6 +96,7 @@ class Connection final : public net::Watched, private http::SessionEvents {
   State state_ = State::Reading;
   Wait wait_ = Wait::Idle;
   std::uint8_t since_ = 0;
+  std::uint8_t linger_since_ = 0;
   std::uint8_t requests_this_turn_ = 0;
   bool with_pool_ : 1 = false;       // the exchange belongs to the pool at the moment
   bool body_ended_ : 1 = false;      // nothing of the body is left to frame

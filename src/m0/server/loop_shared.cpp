@@ -19,7 +19,7 @@ LoopShared::LoopShared(net::EventLoop& event_loop, const Config& settings, Reque
              net::TickClock(settings.timeouts.head),
              net::TickClock(settings.timeouts.body),
              net::TickClock(settings.timeouts.write),
-             net::TickClock(kLingerTime),
+             net::TickClock(kLingerQuiet),
              net::TickClock(kSilence)},
       scratch(new char[kScratch]) {
   answers.server = "m0serve";

@@ -32,8 +32,10 @@ enum class Wait : std::uint8_t {
 };
 inline constexpr std::size_t kWaits = 7;
 
-/// A client that still sends after a refusal is read, so that it sees the answer, for this long and this much.
-inline constexpr base::Duration kLingerTime = std::chrono::seconds(5);
+/// A client that still sends after a refusal is read, so that it sees the answer: until it is quiet for the first of
+/// these times, for the second in all, and for so many bytes.
+inline constexpr base::Duration kLingerQuiet = std::chrono::seconds(1);
+inline constexpr base::Duration kLingerTime = std::chrono::seconds(10);
 inline constexpr std::uint64_t kLingerBytes = 256ULL << 20;
 /// A stream that says nothing to a client that has half-closed ends after this time.
 inline constexpr base::Duration kSilence = std::chrono::seconds(2);
@@ -65,6 +67,7 @@ struct LoopShared {
   ExchangePool exchanges;
   base::SlotMap<Connection> connections;
   std::array<net::TickClock, kWaits> clocks;
+  net::TickClock linger_in_all{kLingerTime};
   std::unique_ptr<char[]> scratch;  // one read at a time lands here
   static constexpr std::size_t kScratch = 64 * 1024;
 
@@ -73,7 +76,7 @@ struct LoopShared {
 
   /// A deadline nearer than the one the loop knows of; it takes the nearest of the turn.
   void timer_wanted(base::Instant at) noexcept { nearest_timer = std::min(nearest_timer, at); }
-  base::Instant nearest_timer = base::Instant::max();
+  base::Instant nearest_timer{};
 
   // Work of this turn; pointers live until reap.
   std::vector<Connection*> to_write;
