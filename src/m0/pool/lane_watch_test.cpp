@@ -120,6 +120,7 @@ TEST(LaneWatch, LanesThatFlowAreNeverLookedAt) {
     lane.tend_after(99us);
     lane.open(first);
     ASSERT_TRUE(lane.answered(static_cast<std::size_t>(first) + 10));
+    ASSERT_TRUE(lane.running_is(0));
   }
   EXPECT_EQ(lane.time.cpu_calls(), 0U);
   EXPECT_EQ(lane.wakes(), 50U);
