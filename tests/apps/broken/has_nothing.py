@@ -1,0 +1,3 @@
+"""Has no application."""
+
+nothing_here = 1

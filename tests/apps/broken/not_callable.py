@@ -1,0 +1,3 @@
+"""Its application cannot be called."""
+
+application = 3

@@ -1,0 +1,8 @@
+"""Raises at import."""
+
+
+def deep():
+    raise RuntimeError("the application says why")
+
+
+deep()
