@@ -65,6 +65,10 @@ Exchange::Seen Exchange::take_notice() noexcept {
 }
 
 void Exchange::reset() noexcept {
+  // A request that could not be read is logged too, and must not show what the last one was.
+  request.raw = request.method = request.target = request.path = request.query = request.authority = {};
+  request.fields.clear();
+  request.version = http::Version::Http11;
   head_storage.clear();
   body.clear();
   response.clear();

@@ -97,7 +97,7 @@ int run(const Config& config, handler::Application& application, const ForkHook&
     return refuse(
         fmt::format("the access log cannot be opened ({}); give --access-log a writable path", failure.what()));
   }
-  auto opened = net::open_listeners(addresses, {.backlog = config.backlog});
+  auto opened = net::open_listeners(addresses, {.backlog = config.backlog, .unix_mode = config.unix_mode});
   if (!opened) return refuse(opened.error());
   std::vector<net::Listener*> listeners;
   for (net::Listener& listener : *opened) listeners.push_back(&listener);

@@ -8,6 +8,7 @@
 
 #include "m0/base/logger.hpp"
 #include "m0/base/metric.hpp"
+#include "m0/net/socket.hpp"
 #include "m0/server/connection.hpp"
 
 namespace m0::server {
@@ -20,6 +21,10 @@ const base::metric::Gauge g_connections("m0_connections", "Connections that are 
 
 // At the end of a worker its pool threads are asked this often whether they have left.
 constexpr base::Duration kJoinEvery = std::chrono::milliseconds(1);
+
+net::PeerName to_name(const handler::PeerAddress& peer) noexcept {
+  return {peer.bytes, peer.port, static_cast<net::PeerName::Family>(peer.family)};
+}
 
 /// The loop's thread leaves every signal to the main thread, but those that a fault of its own raises: a mask is
 /// inherited through exec, so no other thread of ours may block any.
@@ -40,6 +45,7 @@ Worker::Worker(const Config& config, handler::Application& application, std::spa
       changed_(std::move(changed)),
       shared_(loop_, config_, *this),
       gate_(place.loads, place.index),
+      access_log_(config.access_log_format),
       pool_(loop_.waker(), place.index) {
   for (net::Listener* listener : listeners) {
     acceptors_.push_back(std::make_unique<Acceptor>(shared_, gate_, place_.loads[place_.index], *listener));
@@ -184,8 +190,26 @@ bool Worker::submit(handler::Exchange& exchange) {
   return false;
 }
 
-void Worker::answered(const handler::Exchange&, int, std::uint64_t, bool complete) {
+void Worker::answered(const handler::Exchange& exchange, int status, std::uint64_t body_bytes, bool complete) {
   if (complete) g_answers.add();
+  if (config_.access_log.empty()) return;
+  const http::RequestHead& request = exchange.request;
+  const base::Duration duration = base::now() - exchange.arrived;
+  const std::string peer = net::address_text(to_name(exchange.peer));
+  AccessLogEntry entry;
+  entry.time =
+      std::chrono::system_clock::now() - std::chrono::duration_cast<std::chrono::system_clock::duration>(duration);
+  entry.peer = peer;
+  entry.method = request.method;
+  entry.target = request.target;
+  if (request.version == http::Version::Http10) entry.protocol = "HTTP/1.0";
+  entry.status = status;
+  entry.body_bytes = body_bytes;
+  entry.referer = request.find("Referer");
+  entry.user_agent = request.find("User-Agent");
+  entry.duration = duration;
+  entry.queued = std::max(exchange.began - exchange.queued, base::Duration::zero());
+  base::log::write_access(access_log_.line(entry));
 }
 
 // ---- the way out

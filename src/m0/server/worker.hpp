@@ -14,6 +14,7 @@
 #include "m0/net/listener.hpp"
 #include "m0/pool/offload_pool.hpp"
 #include "m0/server/accept_gate.hpp"
+#include "m0/server/access_log.hpp"
 #include "m0/server/acceptor.hpp"
 #include "m0/server/config.hpp"
 #include "m0/server/loop_shared.hpp"
@@ -79,6 +80,7 @@ class Worker final : private net::TurnSteps, private RequestSink {
   net::EventLoop loop_;
   LoopShared shared_;
   AcceptGate gate_;
+  AccessLogFormatter access_log_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   pool::OffloadPool<handler::Exchange> pool_;
 
