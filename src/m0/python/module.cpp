@@ -1,13 +1,80 @@
-// m0serve._core: what Python imports.
+// m0serve._core: what Python imports. One function, the command.
 
 #include <Python.h>
 
+#include <unistd.h>
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "m0/base/logger.hpp"
+#include "m0/cli/parse.hpp"
+#include "m0/process/exit_codes.hpp"
+#include "m0/process/run.hpp"
+#include "m0/python/python_application.hpp"
 #include "m0/python/python_type.hpp"
+#include "m0/python/text.hpp"
 
 namespace m0::python {
 namespace {
 
-PyMethodDef g_functions[] = {{nullptr, nullptr, 0, nullptr}};
+int serve(const cli::Invocation& invocation) {
+  const cli::PythonSettings& settings = invocation.python;
+  PythonConfig config;
+  config.target = settings.application;
+  config.factory = settings.factory;
+  config.app_dir = settings.app_dir;
+  config.worker_start = settings.worker_start;
+  config.switch_interval = settings.switch_interval;
+  config.preload = invocation.config.preload && invocation.config.fork;
+  PythonApplication application(std::move(config));
+  const int code = process::run(invocation.config, application, [&application] { return application.fork(); });
+  // Threads may be stuck inside views: the interpreter they are in must not be finalized.
+  if (application.unloaded()) ::_exit(code);
+  return code;
+}
+
+int run_command(const std::vector<std::string>& words) noexcept {
+  try {
+    const auto invocation = cli::parse(words, cli::process_environment());
+    return invocation ? serve(*invocation) : cli::leave(invocation.error());
+  } catch (const std::exception& failure) {
+    base::log::error("m0serve cannot run: {}", failure.what());
+    return process::kExitConfig;
+  }
+}
+
+/// The words as the bytes that the shell gave. False with an exception.
+bool read_words(PyObject* list, std::vector<std::string>& words) {
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
+    PyObject* encoded = nullptr;
+    if (PyUnicode_FSConverter(PyList_GetItem(list, i), &encoded) == 0) return false;
+    const PyRef word(encoded);
+    words.emplace_back(bytes_view(word.get()));
+  }
+  return true;
+}
+
+PyObject* main_function(PyObject*, PyObject* arguments) noexcept {
+  try {
+    std::vector<std::string> words;
+    if (!PyList_Check(arguments)) {
+      PyErr_SetString(PyExc_TypeError, "main() takes a list of str");
+      return nullptr;
+    }
+    if (!read_words(arguments, words)) return nullptr;
+    return PyLong_FromLong(run_command(words));
+  } catch (...) {
+    return PyErr_NoMemory();
+  }
+}
+
+PyMethodDef g_functions[] = {
+    {"main", method(main_function), METH_O,
+     "main(arguments: list[str]) -> int: runs the command and returns its exit code; on the main thread"},
+    {nullptr, nullptr, 0, nullptr},
+};
 PyModuleDef g_module = {
     PyModuleDef_HEAD_INIT, "_core", "The server.", 0, g_functions, nullptr, nullptr, nullptr, nullptr};
 
