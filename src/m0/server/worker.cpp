@@ -21,6 +21,8 @@ const base::metric::Gauge g_connections("m0_connections", "Connections that are 
 
 // At the end of a worker its pool threads are asked this often whether they have left.
 constexpr base::Duration kJoinEvery = std::chrono::milliseconds(1);
+// And have at least this long, also when the graceful time is used up: most are idle and only have to wake.
+constexpr base::Duration kJoinAtLeast = std::chrono::milliseconds(250);
 
 net::PeerName to_name(const handler::PeerAddress& peer) noexcept {
   return {peer.bytes, peer.port, static_cast<net::PeerName::Family>(peer.family)};
@@ -237,6 +239,7 @@ void Worker::cut_what_is_left(const char* why) {
 
 void Worker::stop_pool() {
   pool_stopping_ = true;
+  join_deadline_ = std::max(stop_deadline_, loop_.now() + kJoinAtLeast);
   pool_.stop();
 }
 
@@ -253,11 +256,11 @@ base::Instant Worker::tend_stop(base::Instant now) {
   if (pool_.joined()) {
     all_threads_left_ = true;
     loop_.stop();
-  } else if (now >= stop_deadline_) {
+  } else if (now >= join_deadline_) {
     base::log::warning("pool threads are still inside a handler; the worker ends without them");
     loop_.stop();
   }
-  return std::min(stop_deadline_, now + kJoinEvery);
+  return now + kJoinEvery;
 }
 
 }  // namespace m0::server

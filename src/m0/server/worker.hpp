@@ -91,6 +91,7 @@ class Worker final : private net::TurnSteps, private RequestSink {
   bool pool_stopping_ = false;
   bool all_threads_left_ = false;
   base::Instant stop_deadline_ = base::Instant::max();
+  base::Instant join_deadline_ = base::Instant::max();
   base::Instant next_sweep_{};
   base::Duration sweep_every_{};
   std::vector<Connection*> writing_;
