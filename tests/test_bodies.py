@@ -267,6 +267,7 @@ def test_the_sum_of_bodies_is_bounded(serve: Callable[..., Server]) -> None:
         for client in (first, second):
             client.request("POST", "/digest", [("Content-Length", str(2 * MIB))])
         first.send(b"x" * (2 * MIB - 1))
+        wait_until(lambda: _bodies_on_disk(server) == 2 * MIB - 1, "the first lies on disk")
         try:
             second.send(b"x" * (2 * MIB - 1))
         except ConnectionError:
@@ -282,6 +283,19 @@ def test_the_sum_of_bodies_is_bounded(serve: Callable[..., Server]) -> None:
         other.send(b"x")
         assert other.response().json()["length"] == 2 * MIB
     assert server.post("/digest", b"y" * (2 * MIB)).json()["length"] == 2 * MIB
+
+
+def _bodies_on_disk(server: Server) -> int:
+    """Bytes in unlinked files of the worker."""
+    (worker,) = server.workers()
+    total = 0
+    for entry in Path(f"/proc/{worker}/fd").iterdir():
+        try:
+            if "(deleted)" in os.readlink(entry):
+                total += entry.stat().st_size
+        except FileNotFoundError:
+            continue
+    return total
 
 
 def test_many_small_bodies_pass_the_memory_budget(serve: Callable[..., Server]) -> None:

@@ -166,7 +166,7 @@ def test_an_empty_answer_has_a_length(bare: Server) -> None:
         assert client.get("/hello").body == b"hello\n"
 
 
-@pytest.mark.parametrize("line", ["299 Odd", "404 Ganz woanders", "599 Last", "200 "])
+@pytest.mark.parametrize("line", ["299 Odd", "404 Ganz woanders", "599 Last"])
 def test_status_lines_are_passed_on(bare: Server, line: str) -> None:
     answer = bare.get(f"/status?line={quote(line)}")
     assert f"{answer.status} {answer.reason}".strip() == line.strip()

@@ -228,7 +228,6 @@ ACCEPTED = {
     "a query that browsers send raw": b'GET /hello?a[]=<b>&c="d"|{e}^`f`\\ HTTP/1.1\r\nHost: test\r\n\r\n',
     "raw UTF-8 in the query": "GET /hello?q=Größe HTTP/1.1\r\nHost: test\r\n\r\n".encode(),
     "a question mark in the query": b"GET /hello?a?b?c HTTP/1.1\r\nHost: test\r\n\r\n",
-    "two equal lengths": POST + b"Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
     "a length with zeros in front": POST + b"Content-Length: 0005\r\n\r\nhello",
     "chunks": CHUNKED + b"5\r\nhello\r\n0\r\n\r\n",
     "chunked in capitals": POST + b"Transfer-Encoding: CHUNKED\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
@@ -254,6 +253,15 @@ def test_accepted(bare: Server, name: str) -> None:
         assert (answer.status, answer.body) == (200, b"hello\n")
         if b"HTTP/1.0" not in data:
             assert client.get("/environ").status == 200
+
+
+def test_two_equal_lengths_are_one_or_refused(bare: Server) -> None:
+    """RFC 9110 8.6 allows both; never is the second field ignored in silence."""
+    with bare.connect() as client:
+        client.send(POST + b"Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello")
+        answer = client.response()
+        assert answer.status in (200, 400)
+        assert client.ended_cleanly() if answer.status == 400 else client.get("/hello").status == 200
 
 
 def test_absolute_target_replaces_the_host(bare: Server) -> None:

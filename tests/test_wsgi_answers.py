@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 from harness.client import Truncated
@@ -328,7 +326,7 @@ def set_header(value: str, name: str = "X-Test") -> str:
     return f"/header?name={name.encode().hex()}&value={value.encode().hex()}"
 
 
-@pytest.mark.parametrize("value", ["plain", "", "a\tb", "Gr\u00f6\u00dfe", "\u00ff", "a" * 5000])
+@pytest.mark.parametrize("value", ["plain", "", "a\tb", "Gr\u00f6\u00dfe", "\u00ff", "a" * 3500])
 def test_header_values_are_passed_on(bare: Server, value: str) -> None:
     assert bare.get(set_header(value)).all("X-Test") == [value]
 
@@ -373,13 +371,14 @@ def test_repeated_header_fields_stay_apart_and_in_order(bare: Server) -> None:
     assert answer.all("Set-Cookie") == ["a=1", "b=2", "c=3"]
 
 
-def test_many_header_fields(bare: Server, tmp_path: Path) -> None:
-    """Far more than one write's worth."""
+def test_many_header_fields(bare: Server) -> None:
+    """A head of 30 KiB."""
+    value = "v" * 500
+    pairs = json.dumps([["X-A", value]] * 3).encode().hex()
     with bare.connect() as client:
         for _ in range(3):
-            answer = client.get("/fields?pairs=" + json.dumps([["X-A", "v" * 40]] * 60).encode().hex()[:8000])
-            assert answer.status in (200, 500)
-    assert os.path.isdir(tmp_path)
+            assert client.get(f"/fields?pairs={pairs}&times=20").all("X-A") == [value] * 60
+            assert client.get("/hello").body == b"hello\n"
 
 
 # -- clients that leave

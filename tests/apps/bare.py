@@ -109,7 +109,7 @@ def header(environ, start_response, query):
 @view("/fields")
 def fields(environ, start_response, query):
     """Answers with fields given as JSON in hexadecimal and a body of `size` bytes."""
-    pairs = [(name, value) for name, value in json.loads(query.octets("pairs") or b"[]")]
+    pairs = [(name, value) for name, value in json.loads(query.octets("pairs") or b"[]")] * query.number("times", 1)
     start_response("200 OK", pairs)
     return [b"x" * query.number("size", 6)]
 
@@ -329,7 +329,7 @@ def lengths(environ, start_response, query):
 def big(environ, start_response, query):
     """One large string."""
     size = query.number("size", 8 << 20)
-    start_response("200 OK", [("Content-Length", str(size))])
+    start_response("200 OK", [("Content-Type", "application/octet-stream"), ("Content-Length", str(size))])
     return [bytes(range(256)) * (size // 256)]
 
 
@@ -472,16 +472,18 @@ def errors_stream(environ, start_response, query):
 # -- files
 
 
-class NotingFile:
-    """Wraps a real file and notes its close()."""
+_files = {}
 
-    def __init__(self, file, key, fileno=True):
+
+class OtherFile:
+    """Has a descriptor, but read() gives something else than what lies in it, as with a decompressing file."""
+
+    def __init__(self, file, key):
         self.file, self.key = file, key
-        if fileno:
-            self.fileno = file.fileno
+        self.fileno = file.fileno
 
     def read(self, *arguments):
-        return self.file.read(*arguments)
+        return self.file.read(*arguments).swapcase()
 
     def close(self):
         note(self.key, "closed")
@@ -500,8 +502,19 @@ def send_file(environ, start_response, query):
     if query.text("length"):
         fields.append(("Content-Length", query.text("length")))
     start_response("200 OK", fields)
-    wrapped = file if query.text("plain") else NotingFile(file, query.text("key", "-"), not query.text("no-fileno"))
-    return environ["wsgi.file_wrapper"](wrapped, query.number("block", 8192))
+    _files[query.text("key")] = file
+    return environ["wsgi.file_wrapper"](file, query.number("block", 8192))
+
+
+@view("/file-closed")
+def file_closed(environ, start_response, query):
+    return as_json(start_response, _files[query.text("key")].closed)
+
+
+@view("/other-file")
+def send_other_file(environ, start_response, query):
+    start_response("200 OK", [("Content-Type", "application/octet-stream")])
+    return environ["wsgi.file_wrapper"](OtherFile(open(query.text("path"), "rb"), query.text("key")), 1000)
 
 
 @view("/file-like")
