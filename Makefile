@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 60
 # More words for scripts/test.
 TEST_OPTIONS ?=
 
-.PHONY: help demo build test test-unit test-blackbox lint format bench fuzz sanitize wheel install clean
+.PHONY: help demo build test test-unit test-blackbox lint format bench fuzz sanitize sabotage wheel install clean
 .DEFAULT_GOAL := help
 
 help:
@@ -60,6 +60,11 @@ sanitize:
 fuzz:
 	@scripts/setup build test sanitize
 	@scripts/test --preset asan --fuzz-seconds $(FUZZ_SECONDS) build fuzz
+
+## make sabotage        break the rules that matter one at a time; each must turn its test red
+sabotage:
+	@scripts/setup build test
+	@scripts/test sabotage
 
 ## make wheel           build the wheel and serve one request from it, in a virtual environment
 wheel:

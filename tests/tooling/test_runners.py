@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tooling import fuzz_runner, gtest_runner, pytest_runner
+from tooling import fuzz_runner, gtest_runner, pytest_runner, sabotage
 from tooling.processes import run
 from tooling.tally import Kind, Outcome, Tally, closing_line, failed, passed, read_allowed_skips, skipped
 
@@ -161,3 +161,28 @@ def test_a_fuzz_target_that_fails_or_does_nothing_is_a_failure(tmp_path: Path) -
         ("fuzz_crash", "failed"),
         ("fuzz_idle", "failed"),
     ]
+
+
+def test_the_sabotage_table_names_lines_that_stand_once() -> None:
+    """A rule that moved must take its mutation along; waiting for the sabotage run to say so would be late."""
+    mutations = sabotage.read_table(sabotage.TABLE)
+    assert len({mutation.rule for mutation in mutations}) == len(mutations) >= 15
+    for mutation in mutations:
+        text = (sabotage.ROOT / mutation.file).read_text()
+        assert text.count(mutation.old) == 1, f"{mutation.rule}: {mutation.old!r} in {mutation.file}"
+        assert ":" in mutation.test
+
+
+def test_a_copy_keeps_what_did_not_change(tmp_path: Path) -> None:
+    source, target = tmp_path / "a", tmp_path / "b"
+    (source / "sub").mkdir(parents=True)
+    (source / "same").write_text("1")
+    (source / "sub" / "changed").write_text("1")
+    sabotage.copy_changed(source, target)
+    os.utime(target / "same", (1, 1))
+    (source / "sub" / "changed").write_text("2")
+    (target / "gone").write_text("left behind")
+    sabotage.copy_changed(source, target)
+    assert (target / "same").stat().st_mtime == 1
+    assert (target / "sub" / "changed").read_text() == "2"
+    assert not (target / "gone").exists()
