@@ -176,7 +176,10 @@ void H1Session::end_answer(StreamId /*stream*/, std::string& out) {
   answer_left_ = 0;
   framing_ = AnswerFraming::None;
   answering_ = false;
+  // An answer may come before the next head did (408): it must not be shaped by this request.
+  http10_ = head_method_ = false;
   reading_ = keep_alive_ ? Reading::Head : Reading::Over;
+  if (reading_ == Reading::Over) partial_.reset();
 }
 
 bool H1Session::keep_alive() const noexcept { return keep_alive_; }

@@ -188,6 +188,15 @@ TEST_F(H1SessionTest, AnErrorAfterAHeadRequestStillHasABody) {
   EXPECT_TRUE(respond("bad", 400).ends_with("\r\n\r\nbad"));
 }
 
+TEST_F(H1SessionTest, AnAnswerBeforeAHeadIsNotShapedByTheRequestBefore) {
+  receive("HEAD / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  respond();
+  receive("GET / HT");
+  EXPECT_EQ(respond("slow", 408), "HTTP/1.1 408 Request Timeout\r\nContent-Length: 4\r\nConnection: close\r\n\r\nslow");
+  EXPECT_FALSE(session.mid_request());
+  EXPECT_TRUE(session.paused());
+}
+
 TEST_F(H1SessionTest, CloseIsAskedForBySideOrOther) {
   receive("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   EXPECT_NE(respond().find("Connection: close\r\n"), std::string::npos);
