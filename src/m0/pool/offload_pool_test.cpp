@@ -367,7 +367,12 @@ TEST(OffloadPool, ANoticeBringsAJobToTheLoopWhileItRuns) {
     second.pass();
   });
   ASSERT_TRUE(loop.pool.submit(0, job));
-  ASSERT_TRUE(loop.run_until([&] { return loop.visits == 1; }));
+  loop.waker.announce_sleep();
+  loop.pool.hand_over();
+  ASSERT_TRUE(first.entered_by(1));
+  EXPECT_TRUE(readable(loop.waker.fd()));
+  loop.drain();
+  EXPECT_EQ(loop.visits, 1);
   first.open();
   ASSERT_TRUE(loop.run_until([&] { return loop.visits == 2; }));
   EXPECT_TRUE(loop.returned.empty());
