@@ -25,8 +25,14 @@ int open_unlinked() noexcept {
   const char* wanted = std::getenv("TMPDIR");
   for (const char* directory : {wanted, "/tmp", "/var/tmp"}) {
     if (directory == nullptr || *directory == '\0') continue;
-    const int fd = ::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd = ::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0) return fd;
+    // Some file systems (NFS, the overlays of older kernels) know no file without a name.
+    std::string name = std::string(directory) + "/m0serve-body-XXXXXX";
+    fd = ::mkostemp(name.data(), O_CLOEXEC);
+    if (fd < 0) continue;
+    ::unlink(name.c_str());
+    return fd;
   }
   return -1;
 }
