@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from collections.abc import Callable, Iterator
 
 import pytest
 from harness.gate import Gate
 from harness.processes import alive
-from harness.server import Server, serving
+from harness.server import Server, refused, serving
 from harness.waiting import wait_until
 
 
@@ -67,14 +66,7 @@ def test_a_child_that_stays_keeps_no_port(serve: Callable[..., Server], gate: Ga
     # multiprocessing joins its children at exit: the gate is opened only afterwards where the child is no daemon's.
     server.signal(signal.SIGTERM)
 
-    def free() -> bool:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except ConnectionRefusedError:
-            return True
-        return False
-
-    wait_until(free, "the port is closed although the child lives")
+    wait_until(lambda: refused(port), "the port is closed although the child lives")
     assert alive(child)
     gate.release_all()
     assert server.wait() == 0

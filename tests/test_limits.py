@@ -69,7 +69,7 @@ def test_max_fields(narrow: Server) -> None:
 
 def test_max_head(narrow: Server) -> None:
     with narrow.connect() as client:
-        client.send(compose("GET", "/hello", [("X", "a" * 80)] * 3))
+        client.send(compose("GET", "/hello", [("X", "a" * 80)] * 4))
         assert client.response().status == 431
 
 

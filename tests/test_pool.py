@@ -199,13 +199,14 @@ def test_a_queued_request_of_a_vanished_client_is_not_run(serve: Callable[..., S
     running = server.connect()
     running.request("GET", gate.target())
     visitor = gate.arrival()
+    (worker,) = server.workers()
+    before = _socket_count(worker)
     gone, stays = server.connect(), server.connect()
     gone.request("GET", "/note-and-hello?key=gone")
     stays.request("GET", "/note-and-hello?key=stays")
-    (worker,) = server.workers()
-    before = _socket_count(worker)
+    wait_until(lambda: _socket_count(worker) == before + 2, "both are accepted")
     gone.reset()
-    wait_until(lambda: _socket_count(worker) < before, "the server sees that it left")
+    wait_until(lambda: _socket_count(worker) == before + 1, "the server sees that it left")
     visitor.release()
     assert stays.response().status == 200
     assert running.response().status == 200

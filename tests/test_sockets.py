@@ -190,6 +190,7 @@ def test_no_permission(tmp_path: Path) -> None:
     if "unshare" in ended.stderr:
         pytest.skip("no user namespaces here")
     assert ended.returncode == 78, ended.stderr
+    assert "ermission" in ended.stderr
 
 
 @pytest.mark.parametrize("value", ["127.0.0.1:99999", "127.0.0.1:http", "[::1:80", "unix:", "127.0.0.1:-1", ""])

@@ -8,7 +8,6 @@ import pytest
 from harness.client import Truncated
 from harness.gate import Gate
 from harness.server import Server
-from harness.waiting import never
 
 
 def pieces(*parts: str, how: str = "generator", key: str = "-") -> str:
@@ -402,8 +401,15 @@ def test_disconnected_tells_of_a_plain_close(bare: Server) -> None:
     assert bare.wait_note("watch-close", "noticed")
 
 
+def test_a_half_closed_client_has_not_left(bare: Server) -> None:
+    with bare.connect() as client:
+        client.request("GET", "/watch?key=watch-half&ms=300")
+        client.half_close()
+        assert client.response().body == b"watched\n"
+    assert bare.notes("watch-half") == ["at first False", "never noticed"]
+
+
 def test_streams_go_on_for_a_client_that_reads(bare: Server) -> None:
     with bare.connect() as client:
         client.request("GET", "/stream?count=20&size=10&pause=10&key=reads")
-        never(lambda: bare.notes("reads") == ["x"], "")
         assert len(client.response().body) == 200

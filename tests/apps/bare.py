@@ -555,7 +555,7 @@ def watch(environ, start_response, query):
     key = query.text("key")
     disconnected = environ["m0serve.disconnected"]
     note(key, f"at first {disconnected()}")
-    end = time.monotonic() + 15
+    end = time.monotonic() + query.number("ms", 15_000) / 1000
     while time.monotonic() < end:
         if disconnected():
             note(key, "noticed")
