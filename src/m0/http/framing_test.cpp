@@ -111,6 +111,7 @@ const std::vector<Case> kConnections = {
      "POST / host=a chunked; end; GET / host=a; end"},
     {"an empty line behind a body", post("Content-Length: 3\r\n", "abc") + "\r\n" + get(""),
      "POST / host=a length=3; body(abc); end; GET / host=a; end"},
+    {"the next request has no Host", get("") + "GET / HTTP/1.0\r\n\r\n", "GET / host=a; end; GET / 1.0 close; end"},
     {"nothing is read behind close", get("Connection: close\r\n") + get(""), "GET / host=a close; end"},
     {"nothing is read behind an error", "GET / HTTP/1.1\r\n\r\n" + get(""), "400 no Host"},
     {"a second that is bad", get("") + "GET /\r\n\r\n", "GET / host=a; end; 400 malformed request target"},
@@ -124,6 +125,8 @@ const std::vector<Case> kExpectations = {
      "POST / host=a length=1 continue; body(x); end"},
     {"ignored on HTTP/1.0", "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx",
      "POST / 1.0 close length=1; body(x); end"},
+    {"the next request expects nothing", post("Expect: 100-continue\r\nContent-Length: 1\r\n", "x") + get(""),
+     "POST / host=a length=1 continue; body(x); end; GET / host=a; end"},
     {"another expectation", post("Expect: 200-ok\r\nContent-Length: 1\r\n", "x"),
      "POST / host=a length=1; body(x); end"},
 };

@@ -15,7 +15,7 @@ consteval std::array<bool, 256> make_token_table() {
   for (int c = 'A'; c <= 'Z'; ++c) table[static_cast<std::size_t>(c)] = true;
   for (int c = 'a'; c <= 'z'; ++c) table[static_cast<std::size_t>(c)] = true;
   for (const char c : {'!', '#', '$', '%', '&', '\'', '*', '+', '-', '.', '^', '_', '`', '|', '~'}) {
-    table[static_cast<std::size_t>(c)] = true;
+    table[static_cast<std::uint8_t>(c)] = true;
   }
   return table;
 }
