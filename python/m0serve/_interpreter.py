@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import faulthandler
+import os
 import sys
 import threading
 
@@ -17,11 +18,29 @@ def prepare(switch_interval: float) -> None:
             faulthandler.enable()
         except (AttributeError, OSError, RuntimeError, ValueError):
             pass
+    os.register_at_fork(after_in_child=_adopt_main_thread)
+
+
+def _adopt_main_thread() -> None:
+    """In a process that a view forked: the view's thread is the main thread now, and must be able to end like one.
+
+    Interpreters before 3.11.3 leave a thread that they did not start without the lock that the end of multiprocessing's
+    children asks for; they then exit with 1 (CPython issue 102512).
+    """
+    main = threading.main_thread()
+    if isinstance(main, getattr(threading, "_DummyThread")) and getattr(main, "_tstate_lock", 0) is None:
+        main.__class__ = getattr(threading, "_MainThread")
+        main.name = "MainThread"
+        setattr(main, "_daemonic", False)
+        getattr(main, "_set_tstate_lock")()
 
 
 def thread_started(lane: str, index: int) -> None:
     """On a new thread of the server's: a name for logs and debuggers, and what threading would have installed."""
-    threading.current_thread().name = f"m0serve-{lane}-{index}"
+    thread = threading.current_thread()
+    thread.name = f"m0serve-{lane}-{index}"
+    # Threads that a view starts inherit this: they are joined at the end, as under other servers.
+    setattr(thread, "_daemonic", False)
     profile = threading.getprofile()
     if profile is not None:
         sys.setprofile(profile)

@@ -70,10 +70,12 @@ def _import(name: str, app_dir: str) -> Any:
         missing = error.name or ""
         if name == missing or name.startswith(missing + "."):
             where = f" in {os.path.abspath(app_dir)} or on sys.path" if app_dir else ""
-            raise LoadError(f"there is no module {missing!r}{where}; --app-dir names another folder", _trace(error)) from None
+            raise LoadError(f"there is no module {missing!r}{where}; --app-dir names another folder") from None
         raise LoadError(f"cannot import {name!r}: it needs the module {missing!r}", _trace(error)) from None
     except SystemExit as error:
-        raise LoadError(f"importing {name!r} ended the program: it must not run anything at import", _trace(error)) from None
+        raise LoadError(
+            f"importing {name!r} ended the program: it must not run anything at import", _trace(error)
+        ) from None
     except BaseException as error:
         raise LoadError(f"cannot import {name!r}: {_brief(error)}", _trace(error)) from None
 
@@ -123,7 +125,9 @@ def _call(function: Any, name: str) -> Any:
 
 def _check(found: Any, name: str, factory: bool) -> None:
     if not callable(found):
-        raise LoadError(f"{name} is {_kind(found)}, not a WSGI application; name the callable, such as MODULE:application")
+        raise LoadError(
+            f"{name} is {_kind(found)}, not a WSGI application; name the callable, such as MODULE:application"
+        )
     call = getattr(type(found), "__call__", None)
     if inspect.iscoroutinefunction(found) or inspect.iscoroutinefunction(call):
         raise LoadError(f"{name} is an ASGI application; m0serve runs WSGI applications")

@@ -32,6 +32,12 @@ bool set_wakeup_fd(int descriptor) noexcept {
 
 }  // namespace
 
+MainThread::~MainThread() {
+  PyEval_RestoreThread(state_);
+  // Its number may soon be another file's.
+  if (pipe_owner_ == ::getpid() && !set_wakeup_fd(-1)) log_exception("signal.set_wakeup_fd");
+}
+
 void MainThread::watch_signals() {
   if (pipe_owner_ == ::getpid()) return;
   std::array<int, 2> ends{};

@@ -15,7 +15,7 @@ class MainThread {
  public:
   /// Attached on return from an entry point of the module; detached from then on.
   MainThread() noexcept : state_(PyEval_SaveThread()) {}
-  ~MainThread() { PyEval_RestoreThread(state_); }
+  ~MainThread();
   MainThread(const MainThread&) = delete;
   MainThread& operator=(const MainThread&) = delete;
 

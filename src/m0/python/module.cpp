@@ -28,8 +28,11 @@ int serve(const cli::Invocation& invocation) {
   config.worker_start = settings.worker_start;
   config.switch_interval = settings.switch_interval;
   config.preload = invocation.config.preload && invocation.config.fork;
+  // Where nothing forks there is no "before the fork".
+  process::Config process_config = invocation.config;
+  process_config.preload = config.preload;
   PythonApplication application(std::move(config));
-  const int code = process::run(invocation.config, application, [&application] { return application.fork(); });
+  const int code = process::run(process_config, application, [&application] { return application.fork(); });
   // Threads may be stuck inside views: the interpreter they are in must not be finalized.
   if (application.unloaded()) ::_exit(code);
   return code;

@@ -112,7 +112,7 @@ void PythonApplication::wait(int wake_fd) {
 void PythonApplication::unload() noexcept {
   const MainAttached attached(main_);
   unloaded_ = true;
-  interpreter_->returned().release_all();
+  if (interpreter_) interpreter_->returned().release_all();
   const PyRef run = function_of("m0serve._interpreter", "run_exit_functions");
   if (!run || !PyRef(PyObject_CallNoArgs(run.get()))) log_exception("the application's exit functions");
 }

@@ -13,11 +13,11 @@
 namespace m0::python {
 
 struct PythonConfig {
-  std::string target;         // MODULE[:ATTR]
-  bool factory = false;       // the target makes the application
-  std::string app_dir = ".";  // first on sys.path
-  bool preload = false;       // load() runs in the supervisor, before the fork
-  std::string worker_start;   // MODULE:FUNC, called in each worker with its index; empty: none
+  std::string target = {};        // MODULE[:ATTR]
+  bool factory = false;           // the target makes the application
+  std::string app_dir = ".";      // first on sys.path
+  bool preload = false;           // load() runs in the supervisor, before the fork
+  std::string worker_start = {};  // MODULE:FUNC, called in each worker with its index; empty: none
   base::Duration switch_interval = std::chrono::milliseconds(1);
 };
 
