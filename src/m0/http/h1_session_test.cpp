@@ -372,6 +372,18 @@ TEST_F(H1SessionTest, ContinueIsNotWantedWithoutABody) {
   EXPECT_FALSE(session.wants_continue());
 }
 
+TEST_F(H1SessionTest, ContinueIsKnownAsSoonAsTheHeadIs) {
+  std::vector<bool> wanted;
+  owner.head_hook = [&](StreamId) { wanted.push_back(session.wants_continue()); };
+  context.limits.max_body = 3;
+  receive("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n");
+  respond();
+  receive(kExpect + "abc");
+  respond();
+  receive("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
+  EXPECT_EQ(wanted, (std::vector<bool>{false, true, false}));
+}
+
 TEST_F(H1SessionTest, ContinueIsNotWantedForABodyOverTheLimit) {
   context.limits.max_body = 2;
   receive(kExpect);

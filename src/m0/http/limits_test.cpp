@@ -79,6 +79,10 @@ const std::vector<Case> kBodies = {
      "POST / host=a chunked; body(abcde); end", kBody},
     {"chunks over the limit", post("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n"),
      "POST / host=a chunked; body(abc); 413 body too large", kBody},
+    {"each request has its own limit",
+     post("Transfer-Encoding: chunked\r\n", "5\r\nabcde\r\n0\r\n\r\n") +
+         post("Transfer-Encoding: chunked\r\n", "5\r\nabcde\r\n0\r\n\r\n"),
+     "POST / host=a chunked; body(abcde); end; POST / host=a chunked; body(abcde); end", kBody},
     {"a chunk over the limit", post("Transfer-Encoding: chunked\r\n", "6\r\nabcdef\r\n"),
      "POST / host=a chunked; 413 body too large", kBody},
     {"a chunk of all bits", post("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\nffffffffffffffff\r\n"),
@@ -106,6 +110,11 @@ const std::vector<Case> kChunkLines = {
      post("Transfer-Encoding: chunked\r\n",
           "1;" + x(35) + "\r\na\r\n1;" + x(35) + "\r\nb\r\n1;" + x(35) + "\r\nc\r\n0\r\n\r\n"),
      "POST / host=a chunked; body(ab); 400 more chunk extensions than data",
+     {.max_head = 70}},
+    {"each request has its own extensions",
+     post("Transfer-Encoding: chunked\r\n", "1;" + x(50) + "\r\na\r\n0\r\n\r\n") +
+         post("Transfer-Encoding: chunked\r\n", "1;" + x(50) + "\r\na\r\n0\r\n\r\n"),
+     "POST / host=a chunked; body(a); end; POST / host=a chunked; body(a); end",
      {.max_head = 70}},
     {"data pays for extensions",
      post("Transfer-Encoding: chunked\r\n", "28;" + x(35) + "\r\n" + x(40) + "\r\n28;" + x(35) + "\r\n" + x(40) +
