@@ -192,7 +192,8 @@ class Lane {
     const bool some_start = starting() > 0;
     // Awake between two jobs, or woken a moment ago: each takes one of those that wait.
     int coming = running_.running() - in_job;
-    while (static_cast<int>(ring_.size()) > coming && wake_if_needed()) ++coming;  // the safety net
+    // In place of those that were found to block; and the safety net.
+    while (static_cast<int>(ring_.size()) > coming && wake_if_needed()) ++coming;
     // What they take is to be looked at too, and none of them will say when.
     if (coming > 0 || some_start) next = std::min(next, now + kLookAges.front());
     if (blocked == threads_.staying() && !some_start && !ring_.empty() && !stopping_) next = std::min(next, grow(now));
@@ -298,10 +299,7 @@ class Lane {
       if (slot.state.compare_exchange_strong(expected, ThreadSlot::pack(job, verdict), std::memory_order_seq_cst)) {
         (verdict == Occupation::Blocked ? counters_.blocked : counters_.overtaken)
             .fetch_add(1, std::memory_order_relaxed);
-        if (occupation == Occupation::Running) {
-          running_.leave();
-          static_cast<void>(wake_if_needed());
-        }
+        if (occupation == Occupation::Running) running_.leave();  // tend() wakes another
       }
     }
     return slot.look.due(job, began);
@@ -316,7 +314,6 @@ class Lane {
         threads_.reap();  // one whose body could not be built has left by itself
         const unsigned retired = threads_.retire_idle(config_.threads, now - config_.retire_after);
         counters_.retired.fetch_add(retired, std::memory_order_relaxed);
-        static_cast<void>(wake_if_needed());
         next_retire_ = now + std::max<base::Duration>(config_.retire_after / 8, std::chrono::milliseconds(1));
       }
       next = next_retire_;
