@@ -173,11 +173,10 @@ void H1Session::count_body(StreamId /*stream*/, std::uint64_t bytes) noexcept {
 void H1Session::end_answer(StreamId /*stream*/, std::string& out) {
   if (framing_ == AnswerFraming::Chunked) out.append("0\r\n\r\n");
   if (answer_left_ != 0) keep_alive_ = false;
-  answer_left_ = 0;
   framing_ = AnswerFraming::None;
   answering_ = false;
-  // An answer may come before the next head did (408): it must not be shaped by this request.
-  http10_ = head_method_ = false;
+  // An answer may come before the next head did (408): it has a body even if this request was a HEAD.
+  head_method_ = false;
   reading_ = keep_alive_ ? Reading::Head : Reading::Over;
   if (reading_ == Reading::Over) partial_.reset();
 }

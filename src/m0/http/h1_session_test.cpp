@@ -188,7 +188,7 @@ TEST_F(H1SessionTest, AnErrorAfterAHeadRequestStillHasABody) {
   EXPECT_TRUE(respond("bad", 400).ends_with("\r\n\r\nbad"));
 }
 
-TEST_F(H1SessionTest, AnAnswerBeforeAHeadIsNotShapedByTheRequestBefore) {
+TEST_F(H1SessionTest, AnAnswerBeforeAHeadHasABodyWhateverCameBefore) {
   receive("HEAD / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
   respond();
   receive("GET / HT");
@@ -276,6 +276,8 @@ TEST_F(H1SessionTest, UnsizedAnswerIsChunked) {
   EXPECT_EQ(session.append_body(1, "", out), 0U);
   EXPECT_EQ(session.append_body(1, "de", out), 2U);
   session.end_answer(1, out);
+  EXPECT_EQ(session.append_body(1, "late", out), 0U);
+  EXPECT_FALSE(session.answer_has_body());
   EXPECT_EQ(out, "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
   EXPECT_TRUE(session.keep_alive());
 }

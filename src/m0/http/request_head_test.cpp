@@ -73,6 +73,19 @@ TEST(RequestHead, CopyPointsIntoItsOwnStorage) {
   EXPECT_EQ(copy.find("E"), "");
 }
 
+TEST(RequestHead, WhatLiesRightBehindTheHeadIsNotPartOfIt) {
+  const std::string block = "GET / HTTP/1.1\r\nHost: h\r\n\r\n/";
+  RequestHead head;
+  head.raw = std::string_view(block).substr(0, block.size() - 1);
+  head.path = std::string_view(block).substr(block.size() - 1);
+  head.query = std::string_view(block).substr(block.size() - 1, 0);
+  RequestHead copy;
+  std::string storage;
+  copy_head(head, storage, copy);
+  EXPECT_EQ(copy.path.data(), head.path.data());
+  EXPECT_EQ(copy.query.data(), storage.data() + storage.size());
+}
+
 TEST(RequestHead, CopyReplacesWhatWasThere) {
   RequestHead copy;
   std::string storage;
