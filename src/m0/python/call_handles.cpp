@@ -38,7 +38,7 @@ class Binding {
 
   bool disconnected() noexcept {
     lock();
-    const bool gone = target_ == nullptr || target_->abandoned();
+    const bool gone = target_ == nullptr || target_->client_left();
     unlock();
     return gone;
   }

@@ -5,13 +5,13 @@
 
 namespace m0::python {
 
-/// Who answers them: the request that runs. Attached; abandoned() on any thread, the others on the request's own.
+/// Who answers them: the request that runs. Attached; client_left() on any thread, the others on the request's own.
 class CallTarget {
  public:
   /// New reference, or null with an exception.
   virtual PyObject* start_response(PyObject* status, PyObject* headers, PyObject* exc_info) noexcept = 0;
   virtual PyObject* write(PyObject* bytes) noexcept = 0;
-  [[nodiscard]] virtual bool abandoned() const noexcept = 0;
+  [[nodiscard]] virtual bool client_left() const noexcept = 0;
 
  protected:
   ~CallTarget() = default;

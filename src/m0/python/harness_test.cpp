@@ -111,6 +111,7 @@ Seen Host::ask(const Ask& ask) {
   streamed_.clear();
   notices_ = 0;
   if (exchange.start()) caller_.run(exchange);
+  if (after) after(exchange);
   EXPECT_EQ(PyErr_Occurred(), nullptr);
   static_cast<void>(exchange.finish());
 

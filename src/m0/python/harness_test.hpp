@@ -70,6 +70,8 @@ class Host final : public LoopNotifier {
   std::function<void(handler::Exchange&)> on_notice;
   /// Called when the exchange is ready to run.
   std::function<void(handler::Exchange&)> before;
+  /// Called when the application has said all, before the exchange goes.
+  std::function<void(handler::Exchange&)> after;
   /// The window is not read inside notices.
   bool reads = true;
   handler::ListenerInfo listener{"127.0.0.1", "8000", false};

@@ -78,6 +78,7 @@ void PythonApplication::run_worker_hook() {
 
 void PythonApplication::load() {
   const MainAttached attached(main_);
+  pthread_sigmask(SIG_SETMASK, nullptr, &signals_);
   const PyRef prepare = function_of("m0serve._interpreter", "prepare");
   const PyRef interval(PyFloat_FromDouble(std::chrono::duration<double>(config_.switch_interval).count()));
   if (!prepare || !interval || !PyRef(PyObject_CallFunctionObjArgs(prepare.get(), interval.get(), nullptr))) {
@@ -101,6 +102,8 @@ unsigned PythonApplication::parallelism() const noexcept { return 1; }
 
 std::unique_ptr<handler::ThreadBody> PythonApplication::make_thread(const pool::ThreadContext& context) {
   if (!refusal_.empty()) throw std::runtime_error(refusal_);
+  // The loop starts these threads and has signals blocked; a program that a view starts would inherit that.
+  pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
   return std::make_unique<WsgiThread>(*interpreter_, application_, context);
 }
 

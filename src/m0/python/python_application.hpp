@@ -1,6 +1,8 @@
 #pragma once
 // The application that a Python developer names, behind the interface of every door.
 
+#include <signal.h>
+
 #include <chrono>
 #include <memory>
 #include <string>
@@ -48,6 +50,7 @@ class PythonApplication final : public handler::Application {
   Surroundings surroundings_;
   std::unique_ptr<Interpreter> interpreter_;
   PyObject* application_ = nullptr;  // never dropped, like the interpreter's other objects
+  sigset_t signals_{};               // blocked where the application was loaded: what it expects everywhere
   std::string refusal_;              // why this worker cannot start, found where nobody could be told
   bool unloaded_ = false;
 };

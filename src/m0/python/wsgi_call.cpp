@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <optional>
 #include <string>
 
@@ -57,7 +58,7 @@ class WsgiCall final : public CallTarget {
 
   PyObject* start_response(PyObject* status, PyObject* headers, PyObject* exc_info) noexcept override;
   PyObject* write(PyObject* bytes) noexcept override;
-  [[nodiscard]] bool abandoned() const noexcept override { return exchange_.abandoned(); }
+  [[nodiscard]] bool client_left() const noexcept override { return exchange_.client_left(); }
 
  private:
   [[nodiscard]] PyRef make_environ() noexcept;
@@ -89,6 +90,10 @@ std::string WsgiCall::name() const {
 }
 
 void WsgiCall::failed() noexcept {
+  if (exchange_.abandoned() && PyErr_ExceptionMatches(PyExc_ConnectionError) != 0) {
+    PyErr_Clear();  // what write() said; nobody's mistake
+    return;
+  }
   try {
     log_exception(name());
   } catch (...) {
@@ -122,7 +127,11 @@ PyObject* WsgiCall::write(PyObject* bytes) noexcept {
   leave_if_forked();
   if (!check_chunk(bytes)) return nullptr;
   try {
-    static_cast<void>(answer_.give(bytes_view(bytes)));
+    if (!answer_.give(bytes_view(bytes)) && exchange_.abandoned()) {
+      // A view that only writes would not notice otherwise.
+      errno = EPIPE;
+      return PyErr_SetFromErrno(PyExc_OSError);
+    }
   } catch (...) {
     return PyErr_NoMemory();
   }
