@@ -5,11 +5,34 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+_running: set[int] = set()
+
+
+def _end_all(signum: int, frame: object) -> None:
+    for pid in list(_running):
+        _kill(pid)
+    sys.exit(128 + signum)
+
+
+def end_children_with_us() -> None:
+    """Whoever ends this program (a time limit, Ctrl-C) ends what it started: those are sessions of their own."""
+    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(signum, _end_all)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 @dataclass(frozen=True)
@@ -31,16 +54,14 @@ def run(
         stderr=None if show else subprocess.STDOUT,
         start_new_session=True,
     )
+    _running.add(process.pid)
     try:
         output, _ = process.communicate(timeout=limit)
         return Finished(process.returncode, (output or b"").decode(errors="replace"))
-    except BaseException as problem:
+    except subprocess.TimeoutExpired:
         # The session that was started for it, so that nothing it forked stays behind.
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        _kill(process.pid)
         output, _ = process.communicate()
-        if not isinstance(problem, subprocess.TimeoutExpired):
-            raise
         return Finished(None, (output or b"").decode(errors="replace") + f"\nended after {limit:.0f} s\n")
+    finally:
+        _running.discard(process.pid)

@@ -63,14 +63,15 @@ def stamp_of(path: Path, command: str, rules: str) -> str:
     return digest.hexdigest()
 
 
-def check_one(path: Path, database: Path) -> str:
-    """What clang-tidy says, empty when it is content."""
+def check_one(path: Path, database: Path) -> list[str]:
+    """What clang-tidy says, each problem with its lines; nothing when it is content."""
     extra = [f"--extra-arg={flag}" for flag in EXTRA]
     done = run([TIDY, "--quiet", "-p", database, *extra, path], LIMIT)
     if done.code == 0:
-        return ""
-    lines = [line for line in done.output.splitlines() if not re.match(r"^\d+ warnings? ", line)]
-    return "\n".join(lines)
+        return []
+    lines = "".join(line for line in done.output.splitlines(True) if not re.match(r"^\d+ warnings? ", line))
+    problems = re.split(r"^(?=\S+:\d+:\d+: (?:error|warning))", lines, flags=re.MULTILINE)
+    return [problem.rstrip() for problem in problems if problem.strip()]
 
 
 def without_precompiled(database: Path) -> Path:
@@ -100,12 +101,12 @@ def check(build: Path, jobs: int = 2) -> list[str]:
         for path, command in commands(database / "compile_commands.json").items()
         if not (folder / (stamp := stamp_of(path, command, rules))).exists()
     }
-    problems = []
+    problems: dict[str, None] = {}  # what stands in a header is said by every file that includes it
     with ThreadPoolExecutor(jobs) as pool:
         for path, said in zip(waiting, pool.map(lambda path: check_one(path, database), waiting)):
             if said:
-                problems.append(said)
+                problems.update(dict.fromkeys(said))
             else:
                 waiting[path].touch()
     print(f"clang-tidy: {len(waiting)} files read, the others were clean before", flush=True)
-    return problems
+    return list(problems)

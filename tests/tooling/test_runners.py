@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,21 @@ def program(path: Path, text: str) -> Path:
     path.write_text("#!/bin/sh\n" + text)
     path.chmod(0o755)
     return path
+
+
+def alive(pid: int) -> bool:
+    """A zombie, which is somebody else's child and not reaped yet, has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def kinds(outcomes: list[Outcome]) -> list[tuple[str, str]]:
@@ -118,13 +137,7 @@ def test_a_time_limit_ends_the_grandchildren_too(tmp_path: Path) -> None:
     done = run([endless], 1.0)
     assert done.code is None
     assert time.monotonic() - began < 300
-    with pytest.raises(ProcessLookupError):
-        # Killed and, being nobody's child any more, reaped by init; a zombie for a moment at most.
-        for _ in range(1000):
-            os.kill(int(note.read_text()), 0)
-            if Path(f"/proc/{note.read_text().strip()}/stat").read_text().split()[2] == "Z":
-                raise ProcessLookupError
-            time.sleep(0.01)
+    wait_for(lambda: not alive(int(note.read_text())))
 
 
 def test_junit_report() -> None:
@@ -186,3 +199,24 @@ def test_a_copy_keeps_what_did_not_change(tmp_path: Path) -> None:
     assert (target / "same").stat().st_mtime == 1
     assert (target / "sub" / "changed").read_text() == "2"
     assert not (target / "gone").exists()
+
+
+def test_whoever_ends_the_runner_ends_what_it_started(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    endless = program(tmp_path / "endless", f"echo $$ > {note}.new; mv {note}.new {note}; exec sleep 600\n")
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from tooling.processes import end_children_with_us, run\n"
+        "end_children_with_us()\n"
+        f"ThreadPoolExecutor(1).submit(run, [{str(endless)!r}], 600).result()\n"
+    )
+    scripts = Path(sabotage.__file__).parents[1]
+    runner = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(scripts)})
+    try:
+        wait_for(note.exists)
+        runner.terminate()
+        assert runner.wait(60) == 128 + signal.SIGTERM
+        wait_for(lambda: not alive(int(note.read_text())))
+    finally:
+        runner.kill()
+        runner.wait()
