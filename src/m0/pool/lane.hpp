@@ -242,12 +242,20 @@ class Lane {
     return false;
   }
 
-  /// One thread more, if there may be one. Returns when to come back.
+  /// More threads, if there may be more and they could help. Returns when to come back.
   base::Instant grow(base::Instant now) {
     if (threads_.live() == config_.max_threads) return base::Instant::max();
     if (now < next_growth_) return next_growth_;
-    if (!add_thread()) return next_growth_ = now + kLookEvery;  // the system has no more: not at every turn
-    counters_.grown.fetch_add(1, std::memory_order_relaxed);
+    base::Duration cpu{};
+    threads_.for_each_live([&](unsigned index, ThreadSlot& slot) { cpu += clocks_.cpu(index, slot.cpu_clock); });
+    if (!growth_.may_grow(now, cpu, running_.parallelism())) return growth_.due();
+    // A quarter at a time: a burst of blockers is met in a few steps, and what turns out to be too many retires.
+    const unsigned step = std::max(1U, threads_.staying() / 4);
+    const auto wanted = static_cast<unsigned>(std::min<std::size_t>(step, ring_.size()));
+    for (unsigned added = 0; added < wanted && threads_.live() < config_.max_threads; ++added) {
+      if (!add_thread()) return next_growth_ = now + kLookEvery;  // the system has no more: not at every turn
+      counters_.grown.fetch_add(1, std::memory_order_relaxed);
+    }
     return now + kLookAges.front();
   }
 
@@ -330,6 +338,7 @@ class Lane {
   std::atomic<unsigned> starting_{0};
   base::Instant next_retire_{};
   base::Instant next_growth_{};
+  GrowthGate growth_;
   unsigned pushed_ = 0;
   bool stopping_ = false;
   ThreadSet threads_;

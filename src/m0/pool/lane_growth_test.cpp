@@ -8,7 +8,7 @@ namespace {
 
 using namespace testing;
 
-/// So many jobs that block, each in a thread of its own, and all of them known to be blocked.
+/// So many jobs that block, each in a thread of its own, all known to be blocked; and one more that waits.
 void block_all(IntLane& lane, int first, int count) {
   const std::uint64_t before = lane.blocked();
   for (int job = first; job < first + count; ++job) {
@@ -87,6 +87,46 @@ TEST(LaneGrowth, AnOvertakenThreadIsNoReasonToGrow) {
   // It stands still now.
   EXPECT_TRUE(lane.run_loop_until([&] { return lane.was_taken(2); }));
   EXPECT_EQ(lane.grown(), 1U);
+}
+
+// Waiters for an interpreter lock look blocked while one of them, marked long ago, burns CPU with it.
+TEST(LaneGrowth, HappensOnlyWhileTheThreadsLeaveTheProcessorAlone) {
+  IntLane lane({.threads = 2, .max_threads = 4});
+  block_all(lane, 0, 2);
+  for (int turn = 0; turn < 400; ++turn) {
+    lane.time.burn(0, 200us);
+    lane.tend_after(250us);
+  }
+  EXPECT_EQ(lane.grown(), 0U);
+  EXPECT_TRUE(lane.run_loop_until([&] { return lane.was_taken(2); }));
+  EXPECT_EQ(lane.grown(), 1U);
+}
+
+TEST(LaneGrowth, MeetsABurstInAFewSteps) {
+  IntLane lane({.threads = 8, .max_threads = 64});
+  block_all(lane, 0, 8);
+  for (int job = 9; job < 40; ++job) {
+    lane.close(job);
+    lane.submit(job);
+  }
+  const base::Instant before = lane.time.now();
+  ASSERT_TRUE(lane.run_loop_until([&] { return lane.was_taken(39); }));
+  EXPECT_LE(lane.time.now() - before, 20ms);
+  EXPECT_LE(lane.grown(), 40U);
+}
+
+// No thread is to be had: the lane goes on with those it has, and does not ask at every turn.
+TEST(LaneGrowth, ASystemWithoutThreadsIsAskedAgainLater) {
+  EXPECT_TRUE(holds_in_child([] {
+    IntLane lane({.threads = 1, .max_threads = 2});
+    if (!lane.submit_blocker(0) || !allow_no_more_threads()) return false;
+    lane.submit(1);
+    if (!lane.run_loop_until([&] { return lane.blocked() == 1; })) return false;
+    const base::Instant failed = lane.time.now();
+    const bool later = lane.tend() == failed + kLookEvery && lane.tend_after(1ms) == failed + kLookEvery;
+    lane.open(0);
+    return later && lane.thread_of(1) == 0U && lane.grown() == 0;
+  }));
 }
 
 TEST(LaneGrowth, AnExtraThreadRetiresWhenItIdledLongEnoughAndNotBefore) {
