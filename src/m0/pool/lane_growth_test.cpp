@@ -122,6 +122,8 @@ TEST(LaneGrowth, ASystemWithoutThreadsIsAskedAgainLater) {
     if (!lane.submit_blocker(0) || !allow_no_more_threads()) return false;
     lane.submit(1);
     if (!lane.run_loop_until([&] { return lane.blocked() == 1; })) return false;
+    static_cast<void>(lane.tend());
+    lane.time.advance(2 * GrowthGate::kWindow);
     const base::Instant failed = lane.time.now();
     const bool later = lane.tend() == failed + kLookEvery && lane.tend_after(1ms) == failed + kLookEvery;
     lane.open(0);
