@@ -51,6 +51,7 @@ def check_black(fix: bool = False) -> list[str]:
 def check_mypy() -> list[str]:
     """The package and the tools strictly; a program without a suffix one at a time, for each is a __main__."""
     problems = output_of(["/usr/bin/mypy", "scripts/tooling"])
+    problems += output_of(["/usr/bin/mypy", "--no-explicit-package-bases", *(ROOT / "tests" / "tooling").glob("*.py")])
     if any((ROOT / "python").rglob("*.py")):
         problems += output_of(["/usr/bin/mypy", "python/m0serve"])
     for script in scripts():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tooling import rooms
-from tooling.sources import includes_in
+from tooling.sources import includes_in, includes_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,7 +36,7 @@ def house(tmp_path: Path) -> Path:
 
 def add(house: Path, path: str, text: str) -> None:
     (house / path).write_text(text)
-    rooms.includes_of.cache_clear()
+    includes_of.cache_clear()
 
 
 def test_a_house_in_order_has_no_problem(house: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tooling import fuzz_runner, gtest_runner, pytest_runner, sabotage
-from tooling.processes import run
+from tooling.processes import ROOT, run
 from tooling.tally import Kind, Outcome, Tally, closing_line, failed, passed, read_allowed_skips, skipped
 
 
@@ -181,7 +181,7 @@ def test_the_sabotage_table_names_lines_that_stand_once() -> None:
     mutations = sabotage.read_table(sabotage.TABLE)
     assert len({mutation.rule for mutation in mutations}) == len(mutations) >= 15
     for mutation in mutations:
-        text = (sabotage.ROOT / mutation.file).read_text()
+        text = (ROOT / mutation.file).read_text()
         assert text.count(mutation.old) == 1, f"{mutation.rule}: {mutation.old!r} in {mutation.file}"
         assert ":" in mutation.test
 
