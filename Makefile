@@ -79,7 +79,7 @@ bench:
 
 ## make install         launcher in PREFIX/bin, package in PREFIX/lib/m0serve (PREFIX=/usr/local)
 install: build
-	@cmake --install build/release --prefix $(PREFIX)
+	@cmake --install build/release --prefix $(abspath $(PREFIX))
 
 ## make clean           remove what was built
 clean:
