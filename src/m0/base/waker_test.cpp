@@ -27,6 +27,22 @@ TEST(Waker, WritesOnceAnAnnouncement) {
   EXPECT_TRUE(readable(waker.fd()));
 }
 
+TEST(Waker, LeavesASleeperAloneThatWakesByItself) {
+  Waker waker;
+  waker.announce_sleep(from_ns(1000));
+  EXPECT_FALSE(waker.wake_unless_before(from_ns(1000)));
+  EXPECT_FALSE(readable(waker.fd()));
+  EXPECT_TRUE(waker.wake_unless_before(from_ns(999)));
+  EXPECT_TRUE(readable(waker.fd()));
+  EXPECT_FALSE(waker.wake_unless_before(from_ns(999)));
+}
+
+TEST(Waker, ASleeperWithoutADeadlineIsAlwaysWoken) {
+  Waker waker;
+  waker.announce_sleep();
+  EXPECT_TRUE(waker.wake_unless_before(from_ns(1'000'000'000'000)));
+}
+
 TEST(Waker, DrainingEmptiesIt) {
   Waker waker;
   waker.announce_sleep();

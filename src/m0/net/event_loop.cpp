@@ -27,7 +27,7 @@ void EventLoop::run(TurnSteps& steps) {
     // 1. poll
     base::Instant until = std::min(next_timer, next_look);
     if (until > now_ && !steps.work_left()) {
-      waker_.announce_sleep();
+      waker_.announce_sleep(until);
       if (steps.work_left()) until = now_;
     } else {
       until = now_;

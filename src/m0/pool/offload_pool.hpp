@@ -31,6 +31,9 @@ concept Returnable = std::derived_from<T, CompletionNode> && requires(T& job) {
 /// Answers that go back before the loop is woken, while more jobs wait (the loop sends a batch with one wake).
 inline constexpr unsigned kAnswersPerWake = 64;
 
+/// A finished answer may wait so long for the loop to wake by itself, while the last job of its batch runs.
+inline constexpr base::Duration kAnswerMayWait = kLookAges.front();
+
 template <Returnable T>
 class OffloadPool;
 
@@ -55,9 +58,15 @@ class PoolThread {
   /// The next job if there is one and this thread may go on; never waits.
   [[nodiscard]] T* take_now() {
     T* job = lane_.take_now().value_or(nullptr);
+    if (job == nullptr || deferred_ == 0) return job;
     // The last of a batch may block: the answers before it must not wait for it. While more jobs wait, the loop comes
-    // to look at this thread within kOvertakeAfter and finds them.
-    if (job != nullptr && deferred_ > 0 && (deferred_ >= kAnswersPerWake || lane_.queue_empty())) announce();
+    // to look at this thread within kOvertakeAfter and finds them; and a loop that went to sleep while jobs waited
+    // mostly wakes by itself soon enough: then the batch costs one wake and not two.
+    if (deferred_ >= kAnswersPerWake) {
+      announce();
+    } else if (lane_.queue_empty() && pool_->loop_.wake_unless_before(lane_.began() + kAnswerMayWait)) {
+      deferred_ = 0;
+    }
     return job;
   }
 

@@ -220,6 +220,14 @@ TEST(OffloadPool, ABodyThatCannotBeBuiltRefusesTheStartWithItsSentence) {
   EXPECT_TRUE(loop.pool.join_until(base::now() + kBound));
 }
 
+TEST(OffloadPool, ASystemWithoutThreadsRefusesTheStartWithASentence) {
+  EXPECT_TRUE(holds_in_child([] {
+    Loop loop;
+    loop.pool.add_lane({.threads = 2, .max_threads = 2}, drain_jobs);
+    return allow_no_more_threads() && loop.pool.start().starts_with("the system gives no more threads");
+  }));
+}
+
 TEST(OffloadPool, ABodyThatThrowsAnythingElseRefusesTheStartToo) {
   Loop loop;
   loop.pool.add_lane({.threads = 1, .max_threads = 1}, [](PoolThread<Job>&) { throw 1; });
@@ -319,6 +327,24 @@ TEST(OffloadPool, AnswersAreAnnouncedBeforeALastJobThatBlocks) {
   EXPECT_TRUE(readable(loop.waker.fd()));
   loop.drain();
   EXPECT_EQ(loop.returned, (std::vector<int>{0, 1}));
+}
+
+// One wake a batch: a loop that wakes by itself within kAnswerMayWait is not woken for the answers before the last job.
+TEST(OffloadPool, AnswersBeforeALastJobWaitForALoopThatWakesSoon) {
+  for (const bool soon : {true, false}) {
+    Loop loop;
+    loop.pool.add_lane({.threads = 1, .max_threads = 1}, drain_jobs, {.now = [] { return base::from_ns(1'000'000); }});
+    ASSERT_EQ(loop.pool.start(), "");
+    Gate& gate = loop.gate();
+    ASSERT_TRUE(loop.pool.submit(0, loop.job()));
+    ASSERT_TRUE(loop.pool.submit(0, loop.blocker(gate)));
+    loop.waker.announce_sleep(base::from_ns(1'000'000) + kAnswerMayWait + (soon ? 0ns : 1ns));
+    loop.pool.hand_over();
+    ASSERT_TRUE(gate.entered_by(1));
+    EXPECT_EQ(readable(loop.waker.fd()), !soon);
+    gate.open();
+    EXPECT_TRUE(eventually([&] { return readable(loop.waker.fd()); })) << "the last answer is announced in any case";
+  }
 }
 
 // More jobs wait behind the one that blocks, and no thread can be woken for them: the answers of the batch still go
