@@ -18,6 +18,8 @@ TEST(Bytes, ComparesWithoutCase) {
   EXPECT_TRUE(iequals("Content-Length", "cONTENT-lENGTH"));
   EXPECT_TRUE(iequals("", ""));
   EXPECT_FALSE(iequals("Content-Length", "Content-Lengt"));
+  EXPECT_FALSE(iequals("Content-Lengt", "Content-Length"));
+  EXPECT_FALSE(iequals("", "a"));
   EXPECT_FALSE(iequals("a", "b"));
 }
 

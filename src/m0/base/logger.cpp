@@ -34,6 +34,8 @@ constexpr std::uint64_t kNudge = kLines / 8;  // a napping writer is woken by ev
 // After work the writer naps: the lines of a busy server are collected without a wake for each of them.
 constexpr Duration kNap = 10ms;
 constexpr Duration kStallLook = 50ms;
+// What the writer has beyond its deadline to notice it, on a machine that is busy, before it is left behind.
+constexpr Duration kLeave = 250ms;
 
 const metric::Counter kDropped("m0_log_dropped_lines_total", "Lines of the log dropped because its reader was slow");
 const metric::Counter kAccessDropped("m0_access_log_dropped_lines_total",
@@ -424,7 +426,7 @@ void stop_writer(Duration within) noexcept {
   log.stop.store(true, std::memory_order_seq_cst);
   log.writer.wake();
   // A little more than the writer has, so that it gives up first and says so.
-  if (log.stopper.wait_until(deadline + kStallLook)) {
+  if (log.stopper.wait_until(deadline + kLeave)) {
     pthread_join(log.thread, nullptr);
   } else {
     log.mode.store(Mode::Lost, std::memory_order_seq_cst);

@@ -53,7 +53,9 @@ class LoggerTest : public ::testing::Test {
     ::close(ends[1]);
     pattern_ = (std::filesystem::temp_directory_path() / "m0-log-XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern_.data()), nullptr);
-    log::info("announces what the test before lost");
+    // Announces what the test before lost, and comes out only once its writer has gone.
+    log::info("begin");
+    read_until_contains("begin");
     read_now();
   }
   void TearDown() override {
@@ -379,7 +381,8 @@ TEST_F(LoggerTest, AChildOfTheApplicationWritesToStandardErrorOnly) {
   log::start_writer();
   const pid_t child = ::fork();
   if (child == 0) {
-    const int reused = ::open(file("theirs").c_str(), O_WRONLY | O_CREAT, 0600);
+    int reused = -1;  // all numbers that the child has lost
+    for (int i = 0; i < 64; ++i) reused = ::open(file("theirs").c_str(), O_WRONLY | O_CREAT, 0600);
     log::write_access("must not go into a file of the child's");
     log::info("from a child");
     ::_exit(reused >= 0 ? 0 : 1);
@@ -393,19 +396,32 @@ TEST_F(LoggerTest, AChildOfTheApplicationWritesToStandardErrorOnly) {
 }
 
 TEST_F(LoggerTest, AChildDoesNotWriteItsParentsLines) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
   log::start_writer();
   fill_stderr();
-  for (int i = 0; i < 10; ++i) log::info("parent's {}", i);
+  for (int i = 0; i < 200; ++i) log::info("parent's {};", i);  // some in the writer's hands, most still in the ring
   const pid_t child = ::fork();
   if (child == 0) {
+    char byte = 0;
+    ::close(ends[1]);
+    static_cast<void>(!::read(ends[0], &byte, 1));  // until there is room to write
     if (kThreadsAfterFork) log::start_writer();
-    log::stop_writer(0ms);
+    log::info("child's own");
+    log::stop_writer(10s);
     ::_exit(0);
   }
+  ::close(ends[0]);
+  read_until_contains("parent's 199;");
+  ::close(ends[1]);
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
-  const std::string lines = read_until_contains("parent's 9");
-  EXPECT_EQ(lines.find("parent's 0"), lines.rfind("parent's 0"));
+  EXPECT_EQ(status, 0);
+  const std::string lines = read_until_contains("child's own");
+  EXPECT_THAT(lines, ::testing::HasSubstr("child's own"));
+  for (const char* line : {"parent's 0;", "parent's 100;", "parent's 199;"}) {
+    EXPECT_EQ(lines.find(line), lines.rfind(line)) << line;
+  }
 }
 
 TEST_F(LoggerTest, TheWriterTakesNoSignals) {

@@ -103,7 +103,7 @@ Binding toggle(Reach reach, bool when_on = true) {
 
 Binding text(std::function<std::string&(Draft&)> reach, std::function<Error(std::string_view)> check,
              std::string default_text) {
-  return {[=](Draft& into, std::string_view value) -> Error {
+  return {[reach = std::move(reach), check = std::move(check)](Draft& into, std::string_view value) -> Error {
             if (auto error = check(value)) return error;
             reach(into) = value;
             return std::nullopt;

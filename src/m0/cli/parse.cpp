@@ -143,6 +143,7 @@ class Parser {
   std::string unknown_flag(const std::string& word) const {
     const std::string flag = word.substr(0, word.find('='));
     std::vector<std::string_view> known;
+    known.reserve(options_.size());
     for (const Option& option : options_) known.push_back(option.name);
     const std::string near =
         suggest(std::string_view(flag).substr(std::min(flag.find_first_not_of('-'), flag.size())), known);
