@@ -2,6 +2,9 @@
 // For the lane's tests: a lane of int jobs that block when told to, and a time that moves when told to.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -33,6 +36,24 @@ template <class Condition>
     std::this_thread::sleep_for(50us);
   }
   return true;
+}
+
+/// Whether it holds in a child process, whose limits end with it.
+template <class Condition>
+[[nodiscard]] bool holds_in_child(Condition&& holds) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(holds() && !::testing::Test::HasFailure() ? 0 : 1);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+/// From now on no thread can be started. Gives up the rights of root, whom that limit does not bind.
+[[nodiscard]] inline bool allow_no_more_threads() {
+  constexpr uid_t kNobody = 65'534;
+  if (::geteuid() == 0 && ::setuid(kNobody) != 0) return false;
+  const rlimit none{0, 0};
+  return ::setrlimit(RLIMIT_NPROC, &none) == 0;
 }
 
 /// Some rounds of nothing: shifts where two threads meet.
