@@ -167,6 +167,7 @@ TEST(PythonApplication, ServesOnItsThreads) {
     Served served(application, 2);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     std::vector<std::string> targets;
+    targets.reserve(200);
     for (int i = 0; i < 200; ++i) targets.push_back("/" + std::to_string(i));
     EXPECT_EQ(served.ask(targets), targets);
 

@@ -56,14 +56,16 @@ TEST(ReturnedBytes, OnlyTheFirstWakes) {
 TEST(ReturnedBytes, ManyThreadsMayGiveBack) {
   const Script script(kScript);
   ReturnedBytes home;
-  constexpr int kThreads = 4;
-  constexpr int kEach = 200;
+  constexpr std::size_t kThreads = 4;
+  constexpr std::size_t kEach = 200;
   std::vector<PythonBytes*> bodies;
-  for (int i = 0; i < kThreads * kEach; ++i) bodies.push_back(new PythonBytes(make(script, "x"), home));
+  bodies.reserve(kThreads * kEach);
+  for (std::size_t i = 0; i < kThreads * kEach; ++i) bodies.push_back(new PythonBytes(make(script, "x"), home));
   std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
+  threads.reserve(kThreads);
+  for (std::size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < kEach; ++i) bodies[static_cast<std::size_t>(t * kEach + i)]->give_back();
+      for (std::size_t i = 0; i < kEach; ++i) bodies[t * kEach + i]->give_back();
     });
   }
   for (std::thread& thread : threads) thread.join();
