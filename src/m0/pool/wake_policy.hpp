@@ -105,7 +105,7 @@ class Look {
 /// Whether more threads could help a lane whose threads all look blocked. Under an interpreter lock those that only
 /// wait for the lock look blocked too, while one of them burns CPU with it: another thread would wait for the lock as
 /// well and cost a hand-over more (a view of 1 ms CPU and five waits, 64 clients: growing on did 554 requests a second,
-/// eight threads 764). So the lane grows only when its threads together left the processor alone. The watcher's thread
+/// eight threads 764). So the lane grows only when its threads together left a fifth of it and more. The watcher's thread
 /// only.
 class GrowthGate {
  public:
@@ -117,7 +117,7 @@ class GrowthGate {
   [[nodiscard]] bool may_grow(base::Instant now, base::Duration cpu, int parallelism) noexcept {
     const base::Duration window = now - last_;
     if (window < kWindow) return false;
-    const bool idle = window <= kLongestWindow && (cpu - cpu_) * 2 < window * parallelism;
+    const bool idle = window <= kLongestWindow && (cpu - cpu_) * 10 < window * parallelism * 8;
     last_ = now;
     cpu_ = cpu;
     return idle;
