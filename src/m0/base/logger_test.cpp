@@ -31,6 +31,9 @@ constexpr bool kThreadsAfterFork = !__has_feature(thread_sanitizer);
 constexpr bool kThreadsAfterFork = true;
 #endif
 
+// Before any test has changed it.
+const bool kInfoAtStart = log::enabled(LogLevel::Info) && !log::enabled(LogLevel::Debug);
+
 std::uint64_t metric_value(std::string_view name) {
   const auto all = metric::all();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -135,8 +138,7 @@ TEST_F(LoggerTest, LevelsAreInOrder) {
 }
 
 TEST_F(LoggerTest, InfoIsTheDefaultAndOffIsSilent) {
-  EXPECT_TRUE(log::enabled(LogLevel::Info));
-  EXPECT_FALSE(log::enabled(LogLevel::Debug));
+  EXPECT_TRUE(kInfoAtStart);
   log::set_level(LogLevel::Off);
   log::write(LogLevel::Critical, "no");
   EXPECT_EQ(read_now(), "");
@@ -178,6 +180,17 @@ TEST_F(LoggerTest, TheWriterThreadWritesInOrder) {
   for (int i = 0; i < 500; ++i) {
     at = lines.find(fmt::format("line {};", i), at);
     ASSERT_NE(at, std::string::npos) << i;
+  }
+}
+
+TEST_F(LoggerTest, ALineWakesTheWriterThatSleeps) {
+  log::start_writer();
+  for (int i = 0; i < 3; ++i) {
+    log::info("line {};", i);
+    EXPECT_THAT(read_until_contains(fmt::format("line {};", i)), ::testing::HasSubstr(fmt::format("line {};", i)));
+    // It sleeps after a pause without lines. Were it still awake, this test would only be weaker.
+    pollfd silence{reader_.get(), POLLIN, 0};
+    ::poll(&silence, 1, 40);
   }
 }
 

@@ -23,7 +23,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) noexcept {
   std::uint16_t port = 0;
   const char* end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, port);
-  if (text.empty() || text.front() < '0' || text.front() > '9' || error != std::errc{} || stopped != end) return {};
+  if (error != std::errc{} || stopped != end) return {};
   return port;
 }
 

@@ -291,14 +291,14 @@ TEST_F(UnixListener, ARelativePathIsRemovedFromAnyDirectory) {
 }
 
 TEST_F(UnixListener, OfManyThatStartAtOnceExactlyOneWins) {
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 25; ++round) {
     leave_stale();
     int go[2];
     int hold[2];
     ASSERT_EQ(::pipe(go), 0);
     ASSERT_EQ(::pipe(hold), 0);
     std::vector<pid_t> children;
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 6; ++i) {
       const pid_t child = ::fork();
       if (child == 0) {
         char byte = 0;
