@@ -14,8 +14,8 @@
 #include "m0/net/listener.hpp"
 #include "m0/pool/offload_pool.hpp"
 #include "m0/server/accept_gate.hpp"
-#include "m0/server/access_log.hpp"
 #include "m0/server/acceptor.hpp"
+#include "m0/server/access_log.hpp"
 #include "m0/server/config.hpp"
 #include "m0/server/loop_shared.hpp"
 
