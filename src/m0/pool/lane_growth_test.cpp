@@ -71,9 +71,10 @@ TEST(LaneGrowth, AnOvertakenThreadIsNoReasonToGrow) {
     lane.close(job);
     lane.submit(job);
   }
-  // The first burns and is overtaken; the second blocks; the third job waits.
+  // The first burns, too little to keep the lane from growing, and is overtaken; the second blocks; the third job
+  // waits.
   for (int turn = 0; turn < 400; ++turn) {
-    lane.time.burn(*burner, 250us);
+    lane.time.burn(*burner, 40us);
     lane.tend_after(250us);
     if (turn == 10) {
       ASSERT_TRUE(lane.thread_of(1));
@@ -182,6 +183,23 @@ TEST(LaneGrowth, RetirementNeverGoesBelowWhatIsKept) {
   lane.submit(11);
   ASSERT_TRUE(lane.run_loop_until([&] { return lane.was_taken(11); }));
   EXPECT_NE(lane.thread_of(11), first);
+}
+
+TEST(LaneGrowth, AThreadOnItsWayOutIsNotWaitedFor) {
+  IntLane lane({.threads = 1, .max_threads = 3, .retire_after = 1s});
+  block_all(lane, 0, 1);
+  ASSERT_TRUE(lane.run_loop_until([&] { return lane.was_taken(1); }));
+  lane.hold_leavers();
+  lane.open(0);
+  lane.open(1);
+  ASSERT_TRUE(lane.answered(2));
+  ASSERT_TRUE(lane.running_is(0));
+  lane.tend_after(2s);
+  ASSERT_EQ(lane.retired(), 1U);
+  block_all(lane, 2, 1);
+  EXPECT_TRUE(lane.run_loop_until([&] { return lane.was_taken(3); }));
+  EXPECT_EQ(lane.grown(), 2U);
+  EXPECT_EQ(lane.lane().live(), 3U);
 }
 
 TEST(LaneGrowth, ASlotIsUsedAgainAfterRetirement) {
