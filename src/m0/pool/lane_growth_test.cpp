@@ -176,6 +176,7 @@ TEST(LaneGrowth, RetirementNeverGoesBelowWhatIsKept) {
   for (int turn = 0; turn < 40; ++turn) lane.tend_after(500ms);
   EXPECT_EQ(lane.retired(), 1U);
   ASSERT_TRUE(eventually([&] { return lane.left() == 1; }));
+  EXPECT_EQ(lane.tend(), lane.time.now() + kLookEvery) << "it does not say when it has left; somebody has to look";
 
   // Two are there and work.
   const auto first = lane.submit_blocker(10);
