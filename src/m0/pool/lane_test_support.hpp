@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -72,11 +73,15 @@ class TestTime {
   /// How often a CPU clock was read.
   [[nodiscard]] unsigned cpu_calls() const { return cpu_calls_.load(); }
 
+  /// What happens while the watcher reads the next CPU clock. The watcher's thread.
+  std::function<void()> during_next_reading;
+
   [[nodiscard]] LaneClocks clocks() {
     return {.now = [this] { return now(); },
             .cpu =
                 [this](unsigned thread, clockid_t) {
                   ++cpu_calls_;
+                  if (auto happens = std::exchange(during_next_reading, {})) happens();
                   return base::Duration{cpu_ns_[thread].load()};
                 }};
   }

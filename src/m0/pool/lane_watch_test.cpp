@@ -191,6 +191,25 @@ TEST(LaneWatch, AThreadThatComesBackIsWatchedAgain) {
   EXPECT_EQ(lane.told(), 2U);
 }
 
+// The job ends, and its thread takes the next one, between the watcher's look at the thread and its verdict.
+TEST(LaneWatch, AVerdictNeverFallsOnTheNextJob) {
+  IntLane lane({.threads = 1, .max_threads = 1});
+  ASSERT_TRUE(lane.submit_blocker(0));
+  for (const int job : {1, 2}) {
+    lane.close(job);
+    lane.submit(job);
+  }
+  lane.tend_after(200us);
+  lane.time.during_next_reading = [&] {
+    lane.open(0);
+    EXPECT_TRUE(lane.thread_of(1));
+  };
+  lane.tend_after(200us);
+  EXPECT_EQ(lane.time.cpu_calls(), 2U);
+  EXPECT_EQ(lane.blocked(), 0U);
+  EXPECT_EQ(lane.lane().running(), 1);
+}
+
 TEST(LaneWatch, OnlyAJobThatWasSeenToBlockTellsTheWatcher) {
   IntLane lane({.threads = 2, .max_threads = 2});
   for (int job = 0; job < 100; ++job) lane.submit(job);

@@ -121,7 +121,11 @@ class Loop {
       if (holds()) return true;
       if (base::now() >= deadline) return false;
       waker.announce_sleep();
-      if (pool.nothing_came_back()) sleep_until(std::min(next, deadline));
+      if (pool.nothing_came_back()) {
+        sleeps_for_good = next == base::Instant::max();
+        sleep_until(std::min(next, deadline));
+        sleeps_for_good = false;
+      }
       waker.awake();
       waker.drain();
     }
@@ -142,6 +146,7 @@ class Loop {
 
   std::vector<int> returned;
   int visits = 0;
+  std::atomic<bool> sleeps_for_good{false};
 
  private:
   void sleep_until(base::Instant until) const {
@@ -251,6 +256,7 @@ TEST(OffloadPool, AGrownThreadThatCannotBeBuiltLosesNoJob) {
   ASSERT_TRUE(loop.pool.submit(0, loop.blocker(gate)));
   ASSERT_TRUE(loop.pool.submit(0, loop.job()));
   ASSERT_TRUE(loop.run_until([&] { return loop.pool.lane(0).counters().grown > 0; }));
+  EXPECT_TRUE(eventually([&] { return loop.pool.lane(0).starting() == 0; }));
   gate.open();
   EXPECT_TRUE(loop.returns(2));
 }
@@ -374,7 +380,11 @@ TEST(OffloadPool, AnAnswerOfASaturatedLaneDoesNotWaitForTheNextBlocker) {
   }
   ASSERT_TRUE(loop.run_until([&] { return loop.pool.lane(0).counters().blocked == 2; }));
   for (std::size_t i = 0; i < 6; ++i) {
-    gates[i]->open();
+    // The loop sleeps without an end when the answer comes: nothing but the answer can wake it.
+    std::jthread opener([&] {
+      EXPECT_TRUE(eventually([&] { return loop.sleeps_for_good.load(); }));
+      gates[i]->open();
+    });
     ASSERT_TRUE(loop.returns(i + 1)) << "answer " << i << " was kept back";
   }
 }

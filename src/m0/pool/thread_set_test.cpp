@@ -48,12 +48,18 @@ TEST(ParkedStack, ManyThreadsNeverGetTheSameIndexTwice) {
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
-      for (int i = 0; i < 20'000; ++i) {
-        const int index = stack.pop(slots);
-        if (index < 0) continue;
-        if (held[static_cast<unsigned>(index)].fetch_add(1) != 0) shared = true;
-        held[static_cast<unsigned>(index)].fetch_sub(1);
-        stack.push(slots, static_cast<unsigned>(index));
+      for (int i = 0; i < 100'000; ++i) {
+        // Two at once, the first put back first: what makes a stale pop succeed where the stack has no tag.
+        const int first = stack.pop(slots);
+        const int second = stack.pop(slots);
+        for (const int index : {first, second}) {
+          if (index >= 0 && held[static_cast<unsigned>(index)].fetch_add(1) != 0) shared = true;
+        }
+        for (const int index : {first, second}) {
+          if (index < 0) continue;
+          held[static_cast<unsigned>(index)].fetch_sub(1);
+          stack.push(slots, static_cast<unsigned>(index));
+        }
       }
     });
   }
