@@ -27,7 +27,7 @@ class IntendedFork {
 /// True in a process that the application forked from one of ours: it must leave by _exit and touch nothing of ours.
 [[nodiscard]] bool in_forked_child() noexcept;
 
-/// True once this process has forked at all. From then on a socket is shut down before it is closed, because a child
+/// True once the application has forked this process (workers of ours do not count). From then on a socket is shut down before it is closed, because a child
 /// may hold a copy for a moment longer.
 [[nodiscard]] bool has_forked() noexcept;
 

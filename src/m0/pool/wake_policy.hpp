@@ -105,8 +105,8 @@ class Look {
 /// Whether more threads could help a lane whose threads all look blocked. Under an interpreter lock those that only
 /// wait for the lock look blocked too, while one of them burns CPU with it: another thread would wait for the lock as
 /// well and cost a hand-over more (a view of 1 ms CPU and five waits, 64 clients: growing on did 554 requests a second,
-/// eight threads 764). So the lane grows only when its threads together left a fifth of it and more. The watcher's thread
-/// only.
+/// eight threads 764). So the lane grows only when its threads together left a fifth of it and more. The watcher's
+/// thread only.
 class GrowthGate {
  public:
   /// Two readings must be this far apart, and not further than kLongestWindow: an old one tells of other times.

@@ -50,7 +50,6 @@ int run_here(const Config& config, handler::Application& application, std::span<
   Slots slots(1);
   WorkerPlace place;
   place.slots = &slots;
-  place.loaded = config.preload;
   place.own_signals = true;
   place.became_ready = [&] { base::log::write(base::LogLevel::Info, ready_line(config, application, listeners)); };
   application.set_surroundings({false, config.server.lane.max_threads > 1, 0});
@@ -85,6 +84,9 @@ int run(const Config& config, handler::Application& application, const ForkHook&
   // starts inherit the disposition of the process: Python ignores SIGPIPE by itself.
   ::signal(SIGPIPE, SIG_IGN);
 
+  if (!config.fork && config.workers > 1) {
+    return refuse("--no-fork keeps everything in one process; leave it out, or set --workers to 1");
+  }
   std::vector<net::BindAddress> addresses;
   for (const std::string& bind : config.binds) {
     auto address = net::parse_bind_address(bind);

@@ -27,7 +27,7 @@ constexpr base::Duration kBootPause = std::chrono::seconds(1);
 constexpr base::Duration kKillMargin = std::chrono::seconds(5);
 constexpr base::Duration kLastLines = std::chrono::seconds(1);
 
-constexpr std::array kSignalNumbers{SIGTERM, SIGINT, SIGCHLD};
+constexpr std::array kSignalNumbers{SIGTERM, SIGINT, SIGCHLD, SIGHUP};
 
 }  // namespace
 
@@ -40,6 +40,7 @@ Supervisor::Supervisor(const Config& config, handler::Application& application, 
       ready_line_(std::move(ready_line)),
       slots_(config.workers),
       signals_(kSignalNumbers),
+      own_pid_(::getpid()),
       children_(config.workers) {}
 
 int Supervisor::run() {
@@ -50,6 +51,7 @@ int Supervisor::run() {
     unsigned stop_signals = signals_.take(SIGTERM) + signals_.take(SIGINT);
     for (; stop_signals > 0; --stop_signals) on_stop_signal();
     if (signals_.take(SIGCHLD) > 0) reap();
+    if (signals_.take(SIGHUP) > 0) base::log::warning("SIGHUP: there is no reload in this version; restart the server");
     look_for_ready();
   }
   return exit_code_;
@@ -99,7 +101,9 @@ void Supervisor::start_worker(unsigned index) {
 }
 
 void Supervisor::be_worker(unsigned index) {
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // a supervisor that was killed leaves no workers behind
+  // A supervisor that was killed leaves no workers behind; not even one that it was just forking.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != own_pid_) ::_exit(kExitFailed);
   for (const int number : kSignalNumbers) ::signal(number, SIG_DFL);
   int code = kExitFailed;
   try {
@@ -179,6 +183,8 @@ void Supervisor::on_stop_signal() {
   ++stops_;
   if (stops_ == 1) {
     base::log::info("stopping");
+    // A new client is refused from here on: in the backlog of a copy that nobody serves it would wait for nothing.
+    for (net::Listener* listener : listeners_) listener->close();
     kill_at_ = base::now() + config_.server.timeouts.graceful + kKillMargin;
   } else {
     base::log::info("stopping at once");

@@ -56,6 +56,7 @@ class Supervisor {
   const std::string ready_line_;
   Slots slots_;
   Signals signals_;
+  const pid_t own_pid_;
   std::vector<Child> children_;
   int exit_code_ = 0;
   unsigned stops_ = 0;
