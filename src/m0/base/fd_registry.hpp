@@ -27,8 +27,8 @@ class IntendedFork {
 /// True in a process that the application forked from one of ours: it must leave by _exit and touch nothing of ours.
 [[nodiscard]] bool in_forked_child() noexcept;
 
-/// True once the application has forked this process (workers of ours do not count). From then on a socket is shut down before it is closed, because a child
-/// may hold a copy for a moment longer.
+/// True once the application has forked this process (workers of ours do not count). From then on a socket is shut down
+/// before it is closed, because a child may hold a copy for a moment longer.
 [[nodiscard]] bool has_forked() noexcept;
 
 /// Names a signal whose handler is ours and is reset to the default in a forked child.
