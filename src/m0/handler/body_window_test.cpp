@@ -176,6 +176,39 @@ TEST(BodyWindow, ALongStreamArrivesByteForByte) {
   EXPECT_TRUE(window.readable().empty());
 }
 
+// The room is given back while the producer goes to sleep for it, after a delay that wanders through its way there.
+TEST(BodyWindow, RoomGivenBackWhileTheProducerGoesToSleepWakesIt) {
+  constexpr int kRounds = 10'000;
+  BodyWindow window;
+  const std::string bytes = pattern(0, kCapacity);
+  std::atomic<int> full{0};
+  std::atomic<int> back{0};
+  std::jthread producer([&] {
+    for (int round = 1; round <= kRounds && !window.closed(); ++round) {
+      static_cast<void>(window.try_write(bytes));
+      full = round;
+      window.wait_for_room();
+      back = round;
+    }
+  });
+  for (int round = 1; round <= kRounds; ++round) {
+    const base::Instant deadline = base::now() + 20s;
+    while (full.load() < round && base::now() < deadline) {
+    }
+    for (int i = 0; i < round % 200; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+    window.consume(window.readable().size());
+    window.consume(window.readable().size());
+    // Nothing is written before it is back, so that this is the only wake.
+    while (back.load() < round && base::now() < deadline) {
+    }
+    if (back.load() < round) {
+      ADD_FAILURE() << "round " << round << ": the producer sleeps beside an empty window";
+      break;
+    }
+  }
+  window.close();
+}
+
 // The client goes at any moment: the producer comes to its end whatever it was doing.
 TEST(BodyWindow, ClosingAtAnyMomentEndsTheProducer) {
   for (int round = 0; round < 300; ++round) {
