@@ -34,6 +34,10 @@ std::string read_all(BodyWindow& window) {
   return bytes;
 }
 
+void spin(int rounds) {
+  for (int i = 0; i < rounds; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 /// Whether the condition comes true by another thread's doing.
 template <class Condition>
 bool eventually(Condition&& holds) {
@@ -187,6 +191,7 @@ TEST(BodyWindow, RoomGivenBackWhileTheProducerGoesToSleepWakesIt) {
     for (int round = 1; round <= kRounds && !window.closed(); ++round) {
       static_cast<void>(window.try_write(bytes));
       full = round;
+      spin(100);  // the consumer hears of it late, and may be early all the same
       window.wait_for_room();
       back = round;
     }
@@ -195,7 +200,7 @@ TEST(BodyWindow, RoomGivenBackWhileTheProducerGoesToSleepWakesIt) {
     const base::Instant deadline = base::now() + 20s;
     while (full.load() < round && base::now() < deadline) {
     }
-    for (int i = 0; i < round % 200; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+    spin(round % 400);
     window.consume(window.readable().size());
     window.consume(window.readable().size());
     // Nothing is written before it is back, so that this is the only wake.
