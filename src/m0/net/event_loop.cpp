@@ -1,5 +1,7 @@
 #include "m0/net/event_loop.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
@@ -26,11 +28,18 @@ void EventLoop::run(TurnSteps& steps) {
     ++turns_;
     // 1. poll
     base::Instant until = std::min(next_timer, next_look);
-    if (until > now_ && !steps.work_left()) {
-      waker_.announce_sleep(until);
-      if (steps.work_left()) until = now_;
-    } else {
+    if (until <= now_ || steps.work_left()) {
       until = now_;
+    } else {
+      const base::Duration time = steps.nap();
+      const bool naps = time > base::Duration::zero();
+      waker_.announce_sleep(naps ? base::now() + time : until);
+      if (steps.work_left()) {
+        until = now_;
+      } else if (naps) {
+        nap(time);
+        until = now_;
+      }
     }
     const int ready = poll(until);
     waker_.awake();
@@ -58,6 +67,12 @@ void EventLoop::run(TurnSteps& steps) {
     steps.reap();
     apply_interest();  // what reaping made room for
   }
+}
+
+void EventLoop::nap(base::Duration time) {
+  pollfd waker{waker_.fd(), POLLIN, 0};
+  const timespec limit{0, static_cast<long>(time.count())};
+  if (::ppoll(&waker, 1, &limit, nullptr) == 1) waker_.drain();  // poll() is level-triggered
 }
 
 int EventLoop::poll(base::Instant until) {

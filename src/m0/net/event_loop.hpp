@@ -1,7 +1,10 @@
 #pragma once
 // The loop: one thread, one epoll, and the order of things inside one turn.
 //
-//   1. poll           wait for sockets, the waker, or the nearest deadline; do not wait while work is left over
+//   1. poll           wait for sockets, the waker, or the nearest deadline; do not wait while work is left over. While
+//   the
+//                     pools are busy with a batch, first nap: wait for the waker alone, so that requests which arrive
+//                     meanwhile are read in one go instead of one wake each
 //   2. dispatch       each ready socket is read; then connections that have more to do than their budget allowed
 //   3. drain          what pool threads sent back
 //   4. timers         sweeps and housekeeping that are due
@@ -58,10 +61,13 @@ class TurnSteps {
   virtual void write() = 0;
   /// 7: returns when the lanes want to be looked at again.
   virtual base::Instant hand_over(base::Instant now) = 0;
+  /// 1: how long the sockets may wait because the pools have enough to do; asked before a poll that would wait. Zero:
+  /// not at all.
+  virtual base::Duration nap() = 0;
   /// 8.
   virtual void reap() = 0;
-  /// Whether the next poll must not wait: again() has something, or another thread sent something. Asked once more
-  /// after the loop has announced that it sleeps.
+  /// Whether the next poll must not wait: a step has something left over, or another thread sent something. Asked once
+  /// more after the loop has announced that it sleeps.
   virtual bool work_left() = 0;
 
  protected:
@@ -93,6 +99,7 @@ class EventLoop {
 
  private:
   int poll(base::Instant until);
+  void nap(base::Duration time);
   void apply_interest();
 
   static constexpr int kEventsPerPoll = 512;

@@ -163,6 +163,13 @@ class OffloadPool {
     for (auto& lane : lanes_) lane->wake();
   }
 
+  /// Jobs that wait for a thread, in all lanes.
+  [[nodiscard]] std::size_t waiting() const noexcept {
+    std::size_t jobs = 0;
+    for (const auto& lane : lanes_) jobs += lane->waiting();
+    return jobs;
+  }
+
   /// Watches every lane; returns when it wants to be asked again at the latest. To be asked every turn: after
   /// hand_over(), and after drain().
   base::Instant tend(base::Instant now) {

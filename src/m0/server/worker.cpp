@@ -19,6 +19,9 @@ const base::metric::Counter g_queue_full("m0_queue_full_total",
 const base::metric::Counter g_answers("m0_answers_total", "Answers sent to their end");
 const base::metric::Gauge g_connections("m0_connections", "Connections that are open");
 
+// With so many jobs waiting the sockets can wait so long.
+constexpr std::size_t kNapFrom = 4;
+constexpr base::Duration kNap = std::chrono::microseconds(50);
 // At the end of a worker its pool threads are asked this often whether they have left.
 constexpr base::Duration kJoinEvery = std::chrono::milliseconds(1);
 // And have at least this long, also when the graceful time is used up: most are idle and only have to wake.
@@ -171,6 +174,8 @@ base::Instant Worker::hand_over(base::Instant) {
   pool_.hand_over();
   return pool_.tend(loop_.now());
 }
+
+base::Duration Worker::nap() { return pool_.waiting() >= kNapFrom ? kNap : base::Duration::zero(); }
 
 void Worker::reap() {
   if (shared_.to_reap.empty()) return;

@@ -58,6 +58,7 @@ class Worker final : private net::TurnSteps, private RequestSink {
   base::Instant timers(base::Instant now) override;
   void write() override;
   base::Instant hand_over(base::Instant now) override;
+  base::Duration nap() override;
   void reap() override;
   bool work_left() override;
 
