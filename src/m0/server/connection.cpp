@@ -119,10 +119,7 @@ void Connection::take_in(std::string_view bytes) {
   if (state_ == State::Closed) return;
   if (used < bytes.size() && !error_) {
     leftover_.assign(bytes.substr(used));
-    if (state_ == State::Reading) {  // its budget is used up
-      again_queued_ = true;
-      shared_.again.push_back(self_);
-    }
+    if (state_ == State::Reading) queue_again();  // its budget is used up
   }
   if (state_ != State::Reading || error_) return;
   if (exchange_ != nullptr) {
@@ -156,7 +153,6 @@ void Connection::peer_ended() {
   eof_ = true;
   if (exchange_ != nullptr || session_->mid_request()) {
     g_incomplete.add();  // nobody waits for an answer to half a request
-    must_close_ = true;
   }
   close(false);
 }
@@ -176,7 +172,7 @@ void Connection::discard_some() {
 void Connection::vanish() {
   if (exchange_ != nullptr) {
     g_vanished.add();
-    if (state_ == State::Answering) shared_.sink.answered(*exchange_, status_, body_sent_, false);
+    report_given_up();
   }
   close(false);
 }
@@ -282,6 +278,22 @@ void Connection::begin_answer(bool close_after) {
   queue_write();
 }
 
+void Connection::queue_again() {
+  if (again_queued_) return;
+  again_queued_ = true;
+  shared_.again.push_back(self_);
+}
+
+void Connection::wait_for_room(bool progress) {
+  output_blocked_ = true;
+  if (progress || wait_ != Wait::Write) wait_for(Wait::Write);
+  update_interest();
+}
+
+void Connection::report_given_up() {
+  if (state_ == State::Answering) shared_.sink.answered(*exchange_, status_, body_sent_, false);
+}
+
 void Connection::queue_write() {
   if (write_queued_ || output_blocked_) return;
   write_queued_ = true;
@@ -348,9 +360,7 @@ void Connection::write_out() {
     body_sent_ += moved.bytes - of_wire;
     if (moved.bytes > of_wire) session_->count_body(stream_, moved.bytes - of_wire);
     if (moved.bytes < wire.size() + body.size()) {
-      output_blocked_ = true;
-      if (moved.bytes > 0 || wait_ != Wait::Write) wait_for(Wait::Write);
-      update_interest();
+      wait_for_room(moved.bytes > 0);
       return;
     }
   }
@@ -376,17 +386,13 @@ void Connection::write_out() {
         return;
       }
       if (moved.what == net::Moved::What::WouldBlock) {
-        output_blocked_ = true;
-        if (wait_ != Wait::Write) wait_for(Wait::Write);
-        update_interest();
+        wait_for_room(false);
         return;
       }
       body_sent_ += moved.bytes;
       session_->count_body(stream_, moved.bytes);
       if (body_sent_ < response_body.file_length) {
-        wait_for(Wait::Write);
-        output_blocked_ = true;  // epoll says at once that it goes on: the others have their turn first
-        update_interest();
+        wait_for_room(true);  // epoll says at once that it goes on: the others have their turn first
         return;
       }
     }
@@ -421,18 +427,13 @@ void Connection::finish_answer() {
   }
   state_ = State::Reading;
   wait_for(Wait::Idle);
-  if (!leftover_.empty() || input_parked_ || end_hinted_) {
-    if (!again_queued_) {
-      again_queued_ = true;
-      shared_.again.push_back(self_);
-    }
-  }
+  if (!leftover_.empty() || input_parked_ || end_hinted_) queue_again();
   update_interest();
 }
 
 void Connection::cut_answer() {
   g_cut.add();
-  shared_.sink.answered(*exchange_, status_, body_sent_, false);
+  report_given_up();
   // Where only the end of the connection delimits the body, an orderly end would pass for a complete answer.
   const bool delimited_by_close =
       exchange_->request.version == http::Version::Http10 && !exchange_->response.body.declared.has_value();
@@ -443,7 +444,7 @@ void Connection::cut_answer() {
 
 void Connection::close_after_answer() {
   // Closing a socket with unread input resets it, and the reset may overtake the answer: send our end, then read the
-  // peer's. A client that asked for the close and has nothing more to say needs none of that.
+  // peer's.
   transport_->shutdown_write();
   if (eof_) {
     close(false);
@@ -491,7 +492,7 @@ void Connection::stop() {
 
 void Connection::cut() {
   if (state_ == State::Closed) return;
-  if (state_ == State::Answering) shared_.sink.answered(*exchange_, status_, body_sent_, false);
+  report_given_up();
   close(false);
 }
 
@@ -515,7 +516,7 @@ void Connection::sweep(base::Instant now) {
       return;
     case Wait::Write:
       g_write_timeouts.add();
-      if (state_ == State::Answering) shared_.sink.answered(*exchange_, status_, body_sent_, false);
+      report_given_up();
       close(true);
       return;
     case Wait::Linger:

@@ -66,6 +66,11 @@ class Connection final : public net::Watched, private http::SessionEvents {
   void refuse(int status, const char* retry_after);
   void begin_answer(bool close);
   void queue_write();
+  void queue_again();
+  /// The socket takes no more at the moment; `progress`: it took something.
+  void wait_for_room(bool progress);
+  /// The sink is told of an answer that was begun and will not end.
+  void report_given_up();
   /// Moves what the application has streamed into the wire.
   void pump_window();
   /// The part of a sized body that is still to be sent.

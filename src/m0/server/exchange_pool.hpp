@@ -18,8 +18,6 @@ class ExchangePool {
   /// The pool threads have let go of it.
   void give_back(handler::Exchange* exchange) noexcept;
 
-  [[nodiscard]] std::size_t in_use() const noexcept { return all_.size() - free_.size(); }
-
  private:
   static constexpr std::size_t kKeepBytes = 16 * 1024;  // of each buffer of a free exchange
 
