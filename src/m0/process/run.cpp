@@ -22,9 +22,6 @@
 namespace m0::process {
 namespace {
 
-// What the log's writer is given for its last lines when their reader is slow.
-constexpr base::Duration kLastLines = std::chrono::seconds(1);
-
 int refuse(const std::string& sentence) {
   base::log::write(base::LogLevel::Error, sentence);
   return kExitConfig;
@@ -64,12 +61,7 @@ int run_with_listeners(const Config& config, handler::Application& application, 
   if (!config.fork) return run_here(config, application, listeners);
   if (config.preload) {
     application.set_surroundings({config.workers > 1, config.server.lane.max_threads > 1, 0});
-    try {
-      application.load();
-    } catch (const handler::LoadError& failure) {
-      base::log::error("{}", failure.what());
-      return kExitFailed;
-    }
+    if (!load_application(application)) return kExitFailed;
   }
   Supervisor supervisor(config, application, fork, listeners, ready_line(config, application, listeners));
   return supervisor.run();

@@ -25,7 +25,6 @@ constexpr unsigned kBootBudget = 5;
 constexpr base::Duration kBootPause = std::chrono::seconds(1);
 // A worker has this long beyond the graceful time before it is killed: it logs and runs exit functions at the end.
 constexpr base::Duration kKillMargin = std::chrono::seconds(5);
-constexpr base::Duration kLastLines = std::chrono::seconds(1);
 
 constexpr std::array kSignalNumbers{SIGTERM, SIGINT, SIGCHLD, SIGHUP};
 

@@ -20,8 +20,6 @@ namespace {
 
 // The application's exit functions have at least this long, also when the graceful time is used up.
 constexpr base::Duration kLeastForUnload = std::chrono::seconds(1);
-// What the log's writer is given for its last lines when their reader is slow.
-constexpr base::Duration kLastLines = std::chrono::seconds(1);
 
 /// Ends the process when the application's exit functions do not.
 class Watchdog {
@@ -48,17 +46,20 @@ std::array<int, 2> stop_signals() { return {SIGTERM, SIGINT}; }
 
 }  // namespace
 
+bool load_application(handler::Application& application) {
+  try {
+    application.load();
+    return true;
+  } catch (const handler::LoadError& failure) {
+    base::log::error("{}", failure.what());
+    return false;
+  }
+}
+
 int run_worker(const Config& config, handler::Application& application, std::span<net::Listener* const> listeners,
                const WorkerPlace& place) {
   base::metric::use_slab((*place.slots)[place.index].metrics);
-  if (!place.loaded) {
-    try {
-      application.load();
-    } catch (const handler::LoadError& failure) {
-      base::log::error("{}", failure.what());
-      return kExitFailed;
-    }
-  }
+  if (!place.loaded && !load_application(application)) return kExitFailed;
 
   // Only now: until here a signal ended the process at once, and nobody was being served.
   Signals signals(stop_signals());

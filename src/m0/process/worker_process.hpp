@@ -1,15 +1,23 @@
 #pragma once
 // One worker's main thread: load the application, serve until told to stop, leave.
 
+#include <chrono>
 #include <functional>
 #include <span>
 
+#include "m0/base/clock.hpp"
 #include "m0/handler/application.hpp"
 #include "m0/net/listener.hpp"
 #include "m0/process/config.hpp"
 #include "m0/process/slots.hpp"
 
 namespace m0::process {
+
+/// What the log's writer is given for its last lines when their reader is slow.
+inline constexpr base::Duration kLastLines = std::chrono::seconds(1);
+
+/// False: it cannot be loaded; the log says why.
+[[nodiscard]] bool load_application(handler::Application& application);
 
 struct WorkerPlace {
   unsigned index = 0;
