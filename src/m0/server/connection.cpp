@@ -435,9 +435,15 @@ void Connection::cut_answer() {
   g_cut.add();
   report_given_up();
   // Where only the end of the connection delimits the body, an orderly end would pass for a complete answer.
-  const bool delimited_by_close =
-      exchange_->request.version == http::Version::Http10 && !exchange_->response.body.declared.has_value();
-  close(delimited_by_close);
+  const ResponseBody& body = exchange_->response.body;
+  if (exchange_->request.version == http::Version::Http10 && body.kind == ResponseBody::Kind::Window &&
+      !body.declared.has_value()) {
+    close(true);
+    return;
+  }
+  wire_sent_ = 0;
+  release_exchange();
+  close_after_answer();
 }
 
 // ---- ending

@@ -324,6 +324,37 @@ TEST(Worker, CutsAnAbortedStreamWithoutALastChunk) {
   EXPECT_EQ(count(all, "cccc"), 25U) << all;
 }
 
+TEST(Worker, ACutAnswerArrivesThoughTheClientHasSentMore) {
+  // Unread input turns a close into a reset, and a reset takes with it what the client has not read yet.
+  Gate gate;
+  RunningWorker running([&](handler::JobThread& thread, handler::Exchange& exchange) {
+    gate.wait();
+    stream_lines(thread, exchange, 3, 100);
+    exchange.aborted = true;
+  });
+  Client client(running.port());
+  client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return gate.waiting() == 1; }));
+  client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  gate.open();
+  const std::string all = client.read_to_end();
+  EXPECT_EQ(count(all, "cccc"), 25U) << all;
+  EXPECT_FALSE(client.was_reset());
+  client.close();
+  EXPECT_TRUE(eventually([&] { return running.connections() == 0; }));
+}
+
+TEST(Worker, AnAbortedStreamToHttp10EndsInAReset) {
+  RunningWorker running([](handler::JobThread& thread, handler::Exchange& exchange) {
+    stream_lines(thread, exchange, 3, 100);
+    exchange.aborted = true;
+  });
+  Client client(running.port());
+  client.send("GET / HTTP/1.0\r\n\r\n");
+  client.read_to_end();
+  EXPECT_TRUE(client.was_reset());
+}
+
 TEST(Worker, SendsAFile) {
   char name[] = "/tmp/m0-worker-test-XXXXXX";
   const base::Fd file(::mkstemp(name));
