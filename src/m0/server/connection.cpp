@@ -2,10 +2,6 @@
 
 #include <sys/epoll.h>
 
-#include <algorithm>
-#include <array>
-#include <limits>
-
 #include "m0/base/check.hpp"
 #include "m0/base/logger.hpp"
 #include "m0/base/metric.hpp"
@@ -34,14 +30,6 @@ const Counter g_cut("m0_answers_cut_total", "Answers that ended before their end
 
 // Requests one connection may start in one turn before the others have theirs.
 constexpr std::uint8_t kRequestsPerTurn = 16;
-// What one connection may send from a file in one turn.
-constexpr std::size_t kFileBytesPerTurn = 256 * 1024;
-// A body up to this size goes behind its head into one buffer: one send() of one piece costs less than a sendmsg() of
-// two.
-constexpr std::size_t kCopiedBody = 4 * 1024;
-// Bytes of a stream framed at once.
-constexpr std::size_t kStreamBytesPerTurn = 64 * 1024;
-
 }  // namespace
 
 Connection::Connection(LoopShared& shared, std::unique_ptr<net::Transport> transport, const handler::PeerAddress& peer,
@@ -160,8 +148,8 @@ void Connection::peer_ended() {
 void Connection::discard_some() {
   const net::Moved moved = transport_->read({shared_.scratch.get(), LoopShared::kScratch});
   if (moved.what == net::Moved::What::WouldBlock) return;
-  body_sent_ += moved.bytes;
-  if (moved.what == net::Moved::What::Some && body_sent_ < kLingerBytes &&
+  discarded_ += moved.bytes;
+  if (moved.what == net::Moved::What::Some && discarded_ < kLingerBytes &&
       !shared_.linger_in_all.expired(linger_since_, shared_.loop.now())) {
     wait_for(Wait::Linger);
     return;
@@ -253,28 +241,11 @@ void Connection::on_notice(handler::Exchange::Seen seen) {
 void Connection::begin_answer(bool close_after) {
   state_ = State::Answering;
   wait_for(Wait::Nothing);
-  body_sent_ = 0;
-  body_ended_ = false;
   must_close_ = close_after || shared_.stopping;
-  handler::Response& response = exchange_->response;
-  status_ = response.head.status;
-
-  http::BodyLength length;
-  switch (response.body.kind) {
-    case ResponseBody::Kind::Bytes: length = response.body.bytes.size(); break;
-    case ResponseBody::Kind::Foreign: length = response.body.foreign->bytes().size(); break;
-    case ResponseBody::Kind::File: length = response.body.file_length; break;
-    case ResponseBody::Kind::Window: length = response.body.declared; break;
-  }
-  session_->begin_answer(stream_, response.head, length, shared_.answers, must_close_, exchange_->wire);
-  if (!session_->answer_has_body()) {
-    // HEAD, 204, 304: what the application streams is not wanted.
-    if (with_pool_) exchange_->abandon();
-    end_body();
-  } else if (response.body.kind == ResponseBody::Kind::Bytes && response.body.bytes.size() <= kCopiedBody) {
-    body_sent_ = session_->append_body(stream_, response.body.bytes, exchange_->wire);
-    end_body();
-  }
+  status_ = exchange_->response.head.status;
+  sender_.begin(*exchange_, *session_, stream_, shared_.answers, must_close_);
+  // HEAD, 204, 304: what the application streams is not wanted.
+  if (!session_->answer_has_body() && with_pool_) exchange_->abandon();
   queue_write();
 }
 
@@ -291,7 +262,7 @@ void Connection::wait_for_room(bool progress) {
 }
 
 void Connection::report_given_up() {
-  if (state_ == State::Answering) shared_.sink.answered(*exchange_, status_, body_sent_, false);
+  if (state_ == State::Answering) shared_.sink.answered(*exchange_, status_, sender_.body_bytes(), false);
 }
 
 void Connection::queue_write() {
@@ -300,126 +271,31 @@ void Connection::queue_write() {
   shared_.to_write.push_back(this);
 }
 
-std::string_view Connection::body_left() const noexcept {
-  if (state_ != State::Answering || body_ended_) return {};
-  const ResponseBody& body = exchange_->response.body;
-  if (body.kind == ResponseBody::Kind::Bytes) return std::string_view(body.bytes).substr(body_sent_);
-  if (body.kind == ResponseBody::Kind::Foreign) return body.foreign->bytes().substr(body_sent_);
-  return {};
-}
-
-void Connection::end_body() {
-  session_->end_answer(stream_, exchange_->wire);
-  body_ended_ = true;
-}
-
-void Connection::pump_window() {
-  if (body_ended_ || exchange_->response.body.kind != ResponseBody::Kind::Window) return;
-  // Asked before the window is looked at: what is written before the exchange came back is seen here.
-  const bool last = !with_pool_;
-  handler::BodyWindow& window = *exchange_->window;
-  std::size_t framed = 0;
-  for (std::string_view bytes = window.readable(); !bytes.empty() && framed < kStreamBytesPerTurn;
-       bytes = window.readable()) {
-    body_sent_ += session_->append_body(stream_, bytes, exchange_->wire);
-    framed += bytes.size();
-    window.consume(bytes.size());
-  }
-  if (last && window.readable().empty() && !exchange_->aborted) end_body();
-}
-
 void Connection::write_out() {
   write_queued_ = false;
   if (state_ == State::Closed || exchange_ == nullptr) return;
-  handler::Exchange& exchange = *exchange_;
   const bool answering = state_ == State::Answering;
-  if (answering && wire_sent_ == exchange.wire.size()) {
-    exchange.wire.clear();
-    wire_sent_ = 0;
-  }
-  if (answering && exchange.wire.size() < kStreamBytesPerTurn) pump_window();
-
-  const std::string_view wire = std::string_view(exchange.wire).substr(wire_sent_);
-  const std::string_view body = body_left();
-  const bool file_follows = answering && !body_ended_ && exchange.response.body.kind == ResponseBody::Kind::File;
-  if (!wire.empty() || !body.empty()) {
-    std::array<iovec, 2> pieces{iovec{const_cast<char*>(wire.data()), wire.size()},
-                                iovec{const_cast<char*>(body.data()), body.size()}};
-    std::span<const iovec> send(pieces);
-    if (wire.empty())
-      send = send.subspan(1);
-    else if (body.empty())
-      send = send.first(1);
-    const net::Moved moved = transport_->write(send, file_follows);
-    if (moved.what == net::Moved::What::Gone) {
-      vanish();
+  const Sent sent = answering ? sender_.send(*exchange_, *session_, stream_, *transport_, !with_pool_)
+                              : sender_.send_interim(*exchange_, *transport_);
+  switch (sent.what) {
+    case Sent::What::All:
+      if (answering) finish_answer();
       return;
-    }
-    const std::size_t of_wire = std::min(moved.bytes, wire.size());
-    wire_sent_ += static_cast<std::uint32_t>(of_wire);
-    body_sent_ += moved.bytes - of_wire;
-    if (moved.bytes > of_wire) session_->count_body(stream_, moved.bytes - of_wire);
-    if (moved.bytes < wire.size() + body.size()) {
-      wait_for_room(moved.bytes > 0);
-      return;
-    }
-  }
-  if (!answering) {  // a "100 Continue" went out
-    exchange.wire.clear();
-    wire_sent_ = 0;
-    return;
-  }
-
-  ResponseBody& response_body = exchange.response.body;
-  if (file_follows) {
-    const std::uint64_t left = response_body.file_length - body_sent_;
-    if (left > 0) {
-      const net::Moved moved =
-          transport_->send_file(response_body.file.get(), response_body.file_offset + body_sent_,
-                                static_cast<std::size_t>(std::min<std::uint64_t>(left, kFileBytesPerTurn)));
-      if (moved.what == net::Moved::What::Gone) {
-        vanish();
-        return;
-      }
-      if (moved.what == net::Moved::What::Ended) {  // the file was cut while it was being sent
-        cut_answer();
-        return;
-      }
-      if (moved.what == net::Moved::What::WouldBlock) {
-        wait_for_room(false);
-        return;
-      }
-      body_sent_ += moved.bytes;
-      session_->count_body(stream_, moved.bytes);
-      if (body_sent_ < response_body.file_length) {
-        wait_for_room(true);  // epoll says at once that it goes on: the others have their turn first
-        return;
-      }
-    }
-  }
-
-  if (response_body.kind == ResponseBody::Kind::Window) {
-    if (!body_ended_ && !with_pool_ && exchange.aborted && exchange.window->readable().empty()) {
-      cut_answer();
-      return;
-    }
-    if (!body_ended_) {
-      if (!exchange.window->readable().empty() || !with_pool_) queue_write();  // more than a turn's share: next turn
+    case Sent::What::Blocked: wait_for_room(sent.progress); return;
+    case Sent::What::Gone: vanish(); return;
+    case Sent::What::Cut: cut_answer(); return;
+    case Sent::What::More: queue_write(); [[fallthrough]];
+    case Sent::What::Starved:
       wait_for(end_hinted_ ? Wait::Silence : Wait::Nothing);
       update_interest();
       return;
-    }
-  } else if (!body_ended_) {
-    end_body();
   }
-  if (wire_sent_ < exchange.wire.size()) return;  // the last chunk is queued
-  finish_answer();
 }
 
 void Connection::finish_answer() {
-  shared_.sink.answered(*exchange_, status_, body_sent_, true);
+  shared_.sink.answered(*exchange_, status_, sender_.body_bytes(), true);
   const bool keep = session_->keep_alive() && !must_close_ && !error_;
-  wire_sent_ = 0;
+  sender_.forget();
   release_exchange();
   if (!keep) {
     close_after_answer();
@@ -441,7 +317,7 @@ void Connection::cut_answer() {
     close(true);
     return;
   }
-  wire_sent_ = 0;
+  sender_.forget();
   release_exchange();
   close_after_answer();
 }
@@ -457,7 +333,7 @@ void Connection::close_after_answer() {
     return;
   }
   state_ = State::Lingering;
-  body_sent_ = 0;
+  discarded_ = 0;
   leftover_ = std::string();
   input_parked_ = output_blocked_ = false;
   linger_since_ = shared_.linger_in_all.stamp(shared_.loop.now());

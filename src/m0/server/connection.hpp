@@ -11,6 +11,7 @@
 #include "m0/http/session.hpp"
 #include "m0/net/event_loop.hpp"
 #include "m0/net/transport.hpp"
+#include "m0/server/answer_sender.hpp"
 #include "m0/server/loop_shared.hpp"
 
 namespace m0::server {
@@ -71,12 +72,6 @@ class Connection final : public net::Watched, private http::SessionEvents {
   void wait_for_room(bool progress);
   /// The sink is told of an answer that was begun and will not end.
   void report_given_up();
-  /// Moves what the application has streamed into the wire.
-  void pump_window();
-  /// The part of a sized body that is still to be sent.
-  [[nodiscard]] std::string_view body_left() const noexcept;
-  /// The body has been sent or framed to its end.
-  void end_body();
   void finish_answer();
   void cut_answer();
 
@@ -92,8 +87,8 @@ class Connection final : public net::Watched, private http::SessionEvents {
   handler::Exchange* exchange_ = nullptr;
   const handler::ListenerInfo* listener_;
   std::string leftover_;         // bytes that came with the request being answered
-  std::uint64_t body_sent_ = 0;  // of the answer; while lingering: bytes thrown away
-  std::uint32_t wire_sent_ = 0;
+  std::uint64_t discarded_ = 0;  // while lingering
+  AnswerSender sender_;
   std::int32_t status_ = 0;
   http::StreamId stream_ = 0;
   base::SlotHandle self_;
@@ -104,7 +99,6 @@ class Connection final : public net::Watched, private http::SessionEvents {
   std::uint8_t linger_since_ = 0;
   std::uint8_t requests_this_turn_ = 0;
   bool with_pool_ : 1 = false;       // the exchange belongs to the pool at the moment
-  bool body_ended_ : 1 = false;      // nothing of the body is left to frame
   bool must_close_ : 1 = false;      // after this answer
   bool error_ : 1 = false;           // the session reads no more
   bool eof_ : 1 = false;             // the peer's end was read
