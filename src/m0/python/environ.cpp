@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "m0/base/bytes.hpp"
+#include "m0/http/percent.hpp"
 #include "m0/python/error_stream.hpp"
 #include "m0/python/text.hpp"
 
@@ -18,29 +19,6 @@ constexpr std::size_t kLongestKept = 256;
 
 bool set(PyObject* environ, PyObject* key, PyObject* value) noexcept {
   return value != nullptr && PyDict_SetItem(environ, key, value) == 0;
-}
-
-constexpr int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = base::ascii_lower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-/// RFC 3986 2.1. A "%" that no two hexadecimal digits follow stays as it is.
-void percent_decode(std::string_view from, std::string& to) {
-  to.clear();
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (from[i] == '%' && i + 2 < from.size()) {
-      const int high = hex_value(from[i + 1]);
-      const int low = hex_value(from[i + 2]);
-      if (high >= 0 && low >= 0) {
-        to.push_back(static_cast<char>(high * 16 + low));
-        i += 2;
-        continue;
-      }
-    }
-    to.push_back(from[i]);
-  }
 }
 
 PyRef address_text(const handler::PeerAddress& peer) noexcept {
@@ -119,7 +97,7 @@ bool EnvironBuilder::add_path(PyObject* environ, std::string_view path) {
   // "*" names the server, not a resource (RFC 9112 3.2.4): no path that an application could route.
   if (path == "*") return true;
   if (path.find('%') != std::string_view::npos) {
-    percent_decode(path, scratch_);
+    http::percent_decode(path, scratch_);
     path = scratch_;
   }
   return set(environ, interpreter_.keys().path_info, text(last_path_, path));

@@ -46,12 +46,4 @@ class AccessLogFormatter {
   std::string cached_text_;
 };
 
-/// Appends `text` for a field in double quotes: '"' and '\' behind a '\', everything that is not printable ASCII as
-/// \xHH.
-void append_quoted_field(std::string& out, std::string_view text);
-
-/// Appends `text` as the inside of a JSON string. UTF-8 stays; a byte that is not part of any is written as the four
-/// characters \xHH, control characters as \u00HH.
-void append_json_string(std::string& out, std::string_view text);
-
 }  // namespace m0::server
