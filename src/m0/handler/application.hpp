@@ -1,7 +1,9 @@
 #pragma once
 // The one interface between a worker and the door that was opened (Python or native): who may answer.
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -27,6 +29,15 @@ class ThreadBody {
   virtual void run(JobThread& thread) noexcept = 0;
 };
 
+/// Answers on the loop itself; whoever wrote it promises that it does not block. Made, used and destroyed on the loop's
+/// thread.
+class LoopBody {
+ public:
+  virtual ~LoopBody() = default;
+  /// Writes the response for exchange.target.
+  virtual void answer(Exchange& exchange) noexcept = 0;
+};
+
 /// Owned by the process; outlives every worker thread.
 class Application {
  public:
@@ -36,8 +47,13 @@ class Application {
   virtual void load() = 0;
   /// How many pool threads can make progress at once.
   [[nodiscard]] virtual unsigned parallelism() const noexcept = 0;
-  /// Builds a thread's body; on that thread. Throws std::exception: the worker does not start.
-  [[nodiscard]] virtual std::unique_ptr<ThreadBody> make_thread(const pool::ThreadContext& context) = 0;
+  /// Builds a thread's body; on that thread. `targets`: the parts of the application that its lane can be asked for.
+  /// Throws std::exception: the worker does not start.
+  [[nodiscard]] virtual std::unique_ptr<ThreadBody> make_thread(const pool::ThreadContext& context,
+                                                                std::span<const std::uint16_t> targets) = 0;
+  /// Builds what answers on the loop; on the loop's thread, before any pool thread. Null where nothing does. Throws
+  /// std::exception: the worker does not start.
+  [[nodiscard]] virtual std::unique_ptr<LoopBody> make_loop(unsigned /*worker*/) { return nullptr; }
   /// The worker's main thread waits here until `wake_fd` is readable. The door lets other threads run meanwhile and
   /// does its own housekeeping (signal handlers of the application). wake_fd is not emptied.
   virtual void wait(int wake_fd) = 0;

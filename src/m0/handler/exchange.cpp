@@ -45,6 +45,15 @@ void Exchange::withdraw() noexcept {
   word_.store(static_cast<std::uint32_t>(Phase::Gathering), std::memory_order_relaxed);
 }
 
+bool Exchange::abandon_queued() noexcept {
+  std::uint32_t word = word_.load(std::memory_order_acquire);
+  while (phase_of(word) == Phase::Queued) {
+    const std::uint32_t next = (word & ~kPhaseMask) | static_cast<std::uint32_t>(Phase::Abandoned);
+    if (word_.compare_exchange_weak(word, next, std::memory_order_acq_rel)) return true;
+  }
+  return false;
+}
+
 void Exchange::abandon() noexcept {
   std::uint32_t word = word_.load(std::memory_order_acquire);
   for (;;) {
@@ -74,6 +83,10 @@ void Exchange::reset() noexcept {
   response.clear();
   window.reset();
   aborted = false;
+  answered_by = AnsweredBy::Pool;
+  target = 0;
+  mount_length = 0;
+  queue_deadline = base::Instant::max();
   connection = {};
   wire.clear();
   peer_ended_.store(false, std::memory_order_relaxed);

@@ -12,6 +12,7 @@
 #include "m0/handler/body_store.hpp"
 #include "m0/handler/body_window.hpp"
 #include "m0/handler/response.hpp"
+#include "m0/handler/stream_gate.hpp"
 #include "m0/http/request_head.hpp"
 #include "m0/http/session.hpp"
 #include "m0/pool/completion_list.hpp"
@@ -57,10 +58,15 @@ class Exchange final : public pool::CompletionNode {
   BodyStore body;
   PeerAddress peer;
   const ListenerInfo* listener = nullptr;
+  std::uint16_t target = 0;        // which part of the application is asked
+  std::uint32_t mount_length = 0;  // bytes of request.path that name the mount; what follows is the part's own
 
   // -- who asked: the loop's
   base::SlotHandle connection;
   http::StreamId stream = 0;
+
+  /// When the loop gives it up if it still waits for a thread; the loop's.
+  base::Instant queue_deadline = base::Instant::max();
 
   /// Framed bytes of the answer that were not sent yet: the loop's.
   std::string wire;
@@ -74,6 +80,7 @@ class Exchange final : public pool::CompletionNode {
   // -- the answer: written by the pool thread until it hands over (start_streaming or finish), then the loop's
   Response response;
   std::unique_ptr<BodyWindow> window;
+  AnsweredBy answered_by = AnsweredBy::Pool;
   /// The pool thread ended a Window answer before its end: the connection is cut without a last chunk.
   bool aborted = false;
 
@@ -102,6 +109,8 @@ class Exchange final : public pool::CompletionNode {
   void withdraw() noexcept;
   /// The peer sent its end; see client_left().
   void peer_ended() noexcept { peer_ended_.store(true, std::memory_order_relaxed); }
+  /// Queued -> Abandoned. False: a thread has it already.
+  [[nodiscard]] bool abandon_queued() noexcept;
   /// Any phase in the pool -> Abandoned; wakes a producer that waits for room.
   void abandon() noexcept;
   /// It was taken from the completion list: clears the mark and says where it is, and whether the pool let go of it.

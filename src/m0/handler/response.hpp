@@ -2,6 +2,7 @@
 // What a handler answers.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,16 @@ class ForeignBytes {
   virtual void give_back() noexcept = 0;
 };
 
+/// What a producer says after it has appended some bytes.
+enum class Produced : std::uint8_t {
+  More,  // ask again when there is room
+  Last,  // that was all
+};
+
+/// Makes a body piece by piece, on the loop's thread, whenever there is room for more: appends at least one byte to
+/// `out`, or says Last. It must not block. What it throws ends the connection without a proper end.
+using Producer = std::move_only_function<Produced(std::string& out)>;
+
 /// The body of an answer; exactly one kind.
 struct ResponseBody {
   enum class Kind : std::uint8_t {
@@ -28,6 +39,7 @@ struct ResponseBody {
     Foreign,  // `foreign`, whole
     File,     // `file_length` bytes of `file` from `file_offset`
     Window,   // unsized: the exchange's BodyWindow carries it; or sized by `declared`
+    Stream,   // unsized: `producer`, run by the loop. Only of an answer that was made on the loop (see stream_gate)
   };
   Kind kind = Kind::Bytes;
   std::string bytes;
@@ -36,6 +48,7 @@ struct ResponseBody {
   std::uint64_t file_offset = 0;
   std::uint64_t file_length = 0;
   http::BodyLength declared;  // of Window: the Content-Length that the application gave
+  Producer producer;
 
   void clear() noexcept {
     kind = Kind::Bytes;
@@ -44,6 +57,7 @@ struct ResponseBody {
     file.reset();
     file_offset = file_length = 0;
     declared.reset();
+    producer = nullptr;
   }
 };
 

@@ -129,6 +129,7 @@ Seen Host::ask(const Ask& ask) {
   switch (seen.kind) {
     case handler::ResponseBody::Kind::Bytes: seen.body = response.body.bytes; break;
     case handler::ResponseBody::Kind::Foreign: seen.body = response.body.foreign->bytes(); break;
+    case handler::ResponseBody::Kind::Stream:
     case handler::ResponseBody::Kind::Window: seen.body = streamed_; break;
     case handler::ResponseBody::Kind::File: {
       seen.body.resize(response.body.file_length);

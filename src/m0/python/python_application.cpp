@@ -100,7 +100,8 @@ void PythonApplication::load() {
 
 unsigned PythonApplication::parallelism() const noexcept { return 1; }
 
-std::unique_ptr<handler::ThreadBody> PythonApplication::make_thread(const pool::ThreadContext& context) {
+std::unique_ptr<handler::ThreadBody> PythonApplication::make_thread(const pool::ThreadContext& context,
+                                                                    std::span<const std::uint16_t>) {
   if (!refusal_.empty()) throw std::runtime_error(refusal_);
   // The loop starts these threads and has signals blocked; a program that a view starts would inherit that.
   pthread_sigmask(SIG_SETMASK, &signals_, nullptr);

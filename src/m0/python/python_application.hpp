@@ -31,7 +31,8 @@ class PythonApplication final : public handler::Application {
 
   void load() override;
   [[nodiscard]] unsigned parallelism() const noexcept override;
-  [[nodiscard]] std::unique_ptr<handler::ThreadBody> make_thread(const pool::ThreadContext& context) override;
+  [[nodiscard]] std::unique_ptr<handler::ThreadBody> make_thread(const pool::ThreadContext& context,
+                                                                 std::span<const std::uint16_t> targets) override;
   void wait(int wake_fd) override;
   void unload() noexcept override;
   [[nodiscard]] std::string description() const override;

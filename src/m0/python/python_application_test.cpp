@@ -58,7 +58,7 @@ class Served {
     lane.threads = lane.max_threads = threads;
     lane.parallelism = application.parallelism();
     pool_.add_lane(lane, [&application](handler::JobThread& thread) {
-      const auto body = application.make_thread(thread.context());
+      const auto body = application.make_thread(thread.context(), {});
       thread.ready();
       body->run(thread);
     });

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <span>
+#include <string>
+
+#include "m0/base/logger.hpp"
 
 namespace m0::server {
 namespace {
@@ -24,6 +28,7 @@ http::BodyLength length_of(const ResponseBody& body) {
     case ResponseBody::Kind::Foreign: return body.foreign->bytes().size();
     case ResponseBody::Kind::File: return body.file_length;
     case ResponseBody::Kind::Window: return body.declared;
+    case ResponseBody::Kind::Stream: break;
   }
   return std::nullopt;
 }
@@ -57,8 +62,8 @@ std::string_view AnswerSender::body_left(const handler::Exchange& exchange) cons
   return {};
 }
 
-void AnswerSender::pump(handler::Exchange& exchange, http::Session& session, http::StreamId stream, bool returned) {
-  if (body_ended_ || exchange.response.body.kind != ResponseBody::Kind::Window) return;
+void AnswerSender::pump_window(handler::Exchange& exchange, http::Session& session, http::StreamId stream,
+                               bool returned) {
   handler::BodyWindow& window = *exchange.window;
   std::size_t framed = 0;
   for (std::string_view bytes = window.readable(); !bytes.empty() && framed < kStreamBytesPerTurn;
@@ -68,6 +73,36 @@ void AnswerSender::pump(handler::Exchange& exchange, http::Session& session, htt
     window.consume(bytes.size());
   }
   if (returned && window.readable().empty() && !exchange.aborted) end_body(exchange, session, stream);
+}
+
+void AnswerSender::pump_producer(handler::Exchange& exchange, http::Session& session, http::StreamId stream) {
+  // One call a turn: how much it makes at once is the producer's choice.
+  std::string piece;
+  handler::Produced said = handler::Produced::Last;
+  try {
+    said = exchange.response.body.producer(piece);
+  } catch (const std::exception& failure) {
+    base::log::error("the producer of a stream failed: {}", failure.what());
+    exchange.aborted = true;
+  } catch (...) {
+    base::log::error("the producer of a stream failed");
+    exchange.aborted = true;
+  }
+  if (said == handler::Produced::More && piece.empty()) {
+    base::log::error("the producer of a stream appended nothing and did not say that it was the last");
+    exchange.aborted = true;
+  }
+  if (exchange.aborted) return;
+  if (!piece.empty()) body_bytes_ += session.append_body(stream, piece, exchange.wire);
+  if (said == handler::Produced::Last) end_body(exchange, session, stream);
+}
+
+void AnswerSender::pump(handler::Exchange& exchange, http::Session& session, http::StreamId stream, bool returned) {
+  if (body_ended_) return;
+  if (exchange.response.body.kind == ResponseBody::Kind::Window) pump_window(exchange, session, stream, returned);
+  if (exchange.response.body.kind == ResponseBody::Kind::Stream && !exchange.aborted) {
+    pump_producer(exchange, session, stream);
+  }
 }
 
 Sent AnswerSender::write(handler::Exchange& exchange, http::Session* session, http::StreamId stream,
@@ -138,6 +173,7 @@ Sent AnswerSender::send(handler::Exchange& exchange, http::Session& session, htt
     if (returned && exchange.aborted && empty) return {What::Cut};
     return {empty && !returned ? What::Starved : What::More};
   }
+  if (body.kind == ResponseBody::Kind::Stream) return {exchange.aborted ? What::Cut : What::More};
   end_body(exchange, session, stream);
   return {exchange.wire.empty() ? What::All : What::More};
 }

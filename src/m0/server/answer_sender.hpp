@@ -45,6 +45,8 @@ class AnswerSender {
   [[nodiscard]] std::string_view body_left(const handler::Exchange& exchange) const noexcept;
   void end_body(handler::Exchange& exchange, http::Session& session, http::StreamId stream);
   void pump(handler::Exchange& exchange, http::Session& session, http::StreamId stream, bool returned);
+  void pump_window(handler::Exchange& exchange, http::Session& session, http::StreamId stream, bool returned);
+  void pump_producer(handler::Exchange& exchange, http::Session& session, http::StreamId stream);
   [[nodiscard]] Sent write(handler::Exchange& exchange, http::Session* session, http::StreamId stream,
                            std::string_view body, net::Transport& transport, bool more);
   [[nodiscard]] Sent send_file(handler::Exchange& exchange, http::Session& session, http::StreamId stream,

@@ -2,6 +2,8 @@
 
 #include <sys/epoll.h>
 
+#include <utility>
+
 #include "m0/base/check.hpp"
 #include "m0/base/logger.hpp"
 #include "m0/base/metric.hpp"
@@ -22,10 +24,12 @@ const Counter g_idle_timeouts("m0_idle_timeouts_total", "Kept connections closed
 const Counter g_head_timeouts("m0_head_timeouts_total", "Requests whose head did not arrive in time");
 const Counter g_body_timeouts("m0_body_timeouts_total", "Requests whose body stopped arriving");
 const Counter g_write_timeouts("m0_write_timeouts_total", "Answers whose client stopped taking them");
+const Counter g_queue_timeouts("m0_queue_timeouts_total", "Requests answered 503 because no thread took them in time");
 const Counter g_linger_timeouts("m0_linger_timeouts_total", "Refused clients that kept sending too long");
 const Counter g_vanished("m0_clients_vanished_total", "Connections that broke during a request");
 const Counter g_incomplete("m0_incomplete_requests_total", "Clients that ended in the middle of a request");
 const Counter g_silent_streams("m0_silent_streams_total", "Silent streams ended because the client had ended its side");
+const Counter g_refused_streams("m0_refused_streams_total", "Streams of pool threads that were answered 409");
 const Counter g_cut("m0_answers_cut_total", "Answers that ended before their end");
 
 // Requests one connection may start in one turn before the others have theirs.
@@ -101,7 +105,13 @@ void Connection::take_in(std::string_view bytes) {
   requests_this_turn_ = 0;
   std::size_t used = 0;
   while (used < bytes.size() && state_ == State::Reading && !error_ && requests_this_turn_ < kRequestsPerTurn) {
+    receiving_ = true;
     used += session_->receive(bytes.substr(used), *this);
+    receiving_ = false;
+    if (due_ != Due::Nothing) {
+      begin_answer(std::exchange(due_, Due::Nothing) == Due::Refusal);
+      break;
+    }
     if (session_->paused()) break;
   }
   if (state_ == State::Closed) return;
@@ -188,15 +198,40 @@ void Connection::on_body(http::StreamId, std::string_view bytes) {
 void Connection::on_request_end(http::StreamId) {
   if (state_ != State::Reading) return;
   exchange_->queued = shared_.loop.now();
-  exchange_->submit();
-  if (!shared_.sink.submit(*exchange_)) {
-    exchange_->withdraw();
-    refuse(503, "1");
+  switch (shared_.sink.submit(*exchange_)) {
+    case Submitted::Full: refuse(503, "1"); return;
+    case Submitted::Answered:
+      exchange_->finished = base::now();
+      begin_answer(false);
+      return;
+    case Submitted::Queued:
+      with_pool_ = true;
+      state_ = State::Waiting;
+      wait_for(exchange_->queue_deadline == base::Instant::max() ? Wait::Nothing : Wait::Queue);
+      return;
+  }
+}
+
+void Connection::give_up_waiting() {
+  if (!exchange_->abandon_queued()) {
+    wait_for(Wait::Nothing);  // it runs
     return;
   }
-  with_pool_ = true;
-  state_ = State::Waiting;
-  wait_for(Wait::Nothing);
+  g_queue_timeouts.add();
+  // The pool keeps that one until a thread comes across it; the answer needs another.
+  handler::Exchange& late = *exchange_;
+  handler::Exchange& fresh = *shared_.exchanges.take();
+  http::copy_head(late.request, fresh.head_storage, fresh.request);
+  fresh.peer = late.peer;
+  fresh.listener = late.listener;
+  fresh.connection = late.connection;
+  fresh.stream = late.stream;
+  fresh.arrived = late.arrived;
+  fresh.queued = late.queued;
+  late.connection = {};
+  exchange_ = &fresh;
+  with_pool_ = false;
+  refuse(503, "1");
 }
 
 void Connection::on_protocol_error(http::StreamId stream, int status, const char* why) {
@@ -219,8 +254,7 @@ void Connection::refuse(int status, const char* retry_after) {
   handler::make_error_page(status, exchange_->response);
   if (retry_after != nullptr) exchange_->response.head.fields.add("Retry-After", retry_after);
   exchange_->began = exchange_->finished = shared_.loop.now();
-  // Where the request was read to its end the connection can go on.
-  begin_answer(error_ || !session_->paused());
+  begin_answer(true);
 }
 
 // ---- answering
@@ -238,10 +272,21 @@ void Connection::on_notice(handler::Exchange::Seen seen) {
   queue_write();
 }
 
-void Connection::begin_answer(bool close_after) {
+void Connection::begin_answer(bool refused) {
   state_ = State::Answering;
+  if (receiving_) {
+    // An answer that ended while the session reads would let it read on, into the next request.
+    due_ = refused ? Due::Refusal : Due::Answer;
+    return;
+  }
   wait_for(Wait::Nothing);
-  must_close_ = close_after || shared_.stopping;
+  // Where the refused request was read to its end the connection can go on.
+  must_close_ = (refused && (error_ || !session_->paused())) || shared_.stopping;
+  if (handler::refuse_stream(exchange_->answered_by, exchange_->response)) {
+    g_refused_streams.add();
+    base::log::warning("a pool handler answered {} with a stream, which only a LoopHandler can; it became a 409",
+                       exchange_->request.path);
+  }
   status_ = exchange_->response.head.status;
   sender_.begin(*exchange_, *session_, stream_, shared_.answers, must_close_);
   // HEAD, 204, 304: what the application streams is not wanted.
@@ -312,8 +357,8 @@ void Connection::cut_answer() {
   report_given_up();
   // Where only the end of the connection delimits the body, an orderly end would pass for a complete answer.
   const ResponseBody& body = exchange_->response.body;
-  if (exchange_->request.version == http::Version::Http10 && body.kind == ResponseBody::Kind::Window &&
-      !body.declared.has_value()) {
+  if (exchange_->request.version == http::Version::Http10 && !body.declared.has_value() &&
+      (body.kind == ResponseBody::Kind::Window || body.kind == ResponseBody::Kind::Stream)) {
     close(true);
     return;
   }
@@ -380,9 +425,14 @@ void Connection::cut() {
 
 void Connection::sweep(base::Instant now) {
   if (state_ == State::Closed || wait_ == Wait::Nothing) return;
+  if (wait_ == Wait::Queue) {
+    if (now >= exchange_->queue_deadline) give_up_waiting();
+    return;
+  }
   if (!shared_.clocks[static_cast<std::size_t>(wait_)].expired(since_, now)) return;
   switch (wait_) {
-    case Wait::Nothing: return;
+    case Wait::Nothing:
+    case Wait::Queue: return;
     case Wait::Idle:
       g_idle_timeouts.add();
       close(false);

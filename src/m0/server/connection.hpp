@@ -53,6 +53,9 @@ class Connection final : public net::Watched, private http::SessionEvents {
     Closed,
   };
 
+  /// What is to be answered as soon as the session has returned.
+  enum class Due : std::uint8_t { Nothing, Answer, Refusal };
+
   void on_head(http::StreamId stream, const http::RequestHead& head) override;
   void on_body(http::StreamId stream, std::string_view bytes) override;
   void on_request_end(http::StreamId stream) override;
@@ -64,8 +67,11 @@ class Connection final : public net::Watched, private http::SessionEvents {
   void peer_ended();
   void vanish();
 
+  /// Its lane has had it for too long.
+  void give_up_waiting();
   void refuse(int status, const char* retry_after);
-  void begin_answer(bool close);
+  /// The exchange has its response. `refused`: it is ours, and may come before the request has been read.
+  void begin_answer(bool refused);
   void queue_write();
   void queue_again();
   /// The socket takes no more at the moment; `progress`: it took something.
@@ -95,9 +101,11 @@ class Connection final : public net::Watched, private http::SessionEvents {
   handler::PeerAddress peer_;
   State state_ = State::Reading;
   Wait wait_ = Wait::Idle;
+  Due due_ = Due::Nothing;
   std::uint8_t since_ = 0;
   std::uint8_t linger_since_ = 0;
   std::uint8_t requests_this_turn_ = 0;
+  bool receiving_ : 1 = false;       // inside the session's receive()
   bool with_pool_ : 1 = false;       // the exchange belongs to the pool at the moment
   bool must_close_ : 1 = false;      // after this answer
   bool error_ : 1 = false;           // the session reads no more

@@ -20,7 +20,8 @@ LoopShared::LoopShared(net::EventLoop& event_loop, const Config& settings, Reque
              net::TickClock(settings.timeouts.body),
              net::TickClock(settings.timeouts.write),
              net::TickClock(kLingerQuiet),
-             net::TickClock(kSilence)},
+             net::TickClock(kSilence),
+             net::TickClock(base::Duration::zero())},
       scratch(new char[kScratch]) {
   answers.server = "m0serve";
   refresh_date();

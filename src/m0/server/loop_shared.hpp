@@ -29,8 +29,9 @@ enum class Wait : std::uint8_t {
   Write,    // for the client to take more of an answer
   Linger,   // for the client's end after ours
   Silence,  // for a streaming application to say something to a client that has ended its side
+  Queue,    // for a thread; how long is the lane's to say
 };
-inline constexpr std::size_t kWaits = 7;
+inline constexpr std::size_t kWaits = 8;
 
 /// A client that still sends after a refusal is read, so that it sees the answer: until it is quiet for the first of
 /// these times, for the second in all, and for so many bytes.
@@ -40,11 +41,17 @@ inline constexpr std::uint64_t kLingerBytes = 256ULL << 20;
 /// A stream that says nothing to a client that has half-closed ends after this time.
 inline constexpr base::Duration kSilence = std::chrono::seconds(2);
 
+/// What became of a complete request.
+enum class Submitted : std::uint8_t {
+  Queued,    // the pool has it
+  Answered,  // its response is there already
+  Full,      // no room in its lane; the exchange stays with the caller
+};
+
 /// Takes complete requests; the loop's side of the pool.
 class RequestSink {
  public:
-  /// False: the lane is full; the exchange stays with the caller.
-  [[nodiscard]] virtual bool submit(handler::Exchange& exchange) = 0;
+  [[nodiscard]] virtual Submitted submit(handler::Exchange& exchange) = 0;
   /// An answer has been sent, or given up (`complete` false).
   virtual void answered(const handler::Exchange& exchange, int status, std::uint64_t body_bytes, bool complete) = 0;
 

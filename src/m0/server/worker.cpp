@@ -14,8 +14,6 @@
 namespace m0::server {
 namespace {
 
-const base::metric::Counter g_queue_full("m0_queue_full_total",
-                                         "Requests answered 503 because the lane's queue was full");
 const base::metric::Counter g_answers("m0_answers_total", "Answers sent to their end");
 const base::metric::Gauge g_connections("m0_connections", "Connections that are open");
 
@@ -51,19 +49,29 @@ Worker::Worker(const Config& config, handler::Application& application, std::spa
       shared_(loop_, config_, *this),
       gate_(place.loads, place.index),
       access_log_(config.access_log_format),
-      pool_(loop_.waker(), place.index) {
+      mounts_(config_),
+      pool_(loop_.waker(), place.index),
+      dispatcher_(mounts_, pool_) {
   for (net::Listener* listener : listeners) {
     acceptors_.push_back(std::make_unique<Acceptor>(shared_, gate_, place_.loads[place_.index], *listener));
   }
-  pool::LaneConfig lane = config_.lane;
-  lane.parallelism = application_.parallelism();
-  pool_.add_lane(lane, [this](handler::JobThread& thread) {
-    const std::unique_ptr<handler::ThreadBody> body = application_.make_thread(thread.context());
-    thread.ready();
-    body->run(thread);
-  });
+  for (std::size_t i = 0; i < mounts_.lanes().size(); ++i) {
+    pool::LaneConfig lane = mounts_.lanes()[i];
+    lane.parallelism = application_.parallelism();
+    pool_.add_lane(lane, [this, targets = mounts_.targets_of(i)](handler::JobThread& thread) {
+      const std::unique_ptr<handler::ThreadBody> body = application_.make_thread(thread.context(), targets);
+      thread.ready();
+      body->run(thread);
+    });
+  }
   sweep_every_ = std::chrono::seconds(1);
   for (const net::TickClock& clock : shared_.clocks) sweep_every_ = std::min(sweep_every_, clock.sweep_every());
+  for (const pool::LaneConfig& lane : mounts_.lanes()) {
+    if (lane.queue_timeout > base::Duration::zero()) {
+      sweep_every_ =
+          std::min(sweep_every_, std::max<base::Duration>(lane.queue_timeout / 8, std::chrono::milliseconds(1)));
+    }
+  }
 }
 
 Worker::~Worker() {
@@ -78,10 +86,22 @@ void Worker::start() {
   });
 }
 
-void Worker::run() {
+std::string Worker::build() {
   // Here and not on the main thread: building a thread's body may need the interpreter lock, which the main thread
   // gives up only once it waits.
-  failure_ = pool_.start();
+  try {
+    loop_body_ = application_.make_loop(place_.index);
+  } catch (const std::exception& failure) {
+    return failure.what();
+  } catch (...) {
+    return "what answers on the loop could not be built";
+  }
+  dispatcher_.use_loop_body(loop_body_.get());
+  return pool_.start();
+}
+
+void Worker::run() {
+  failure_ = build();
   if (failure_.empty()) {
     for (auto& acceptor : acceptors_) acceptor->start();
     place_.loads[place_.index].accepting.store(true, std::memory_order_relaxed);
@@ -92,6 +112,7 @@ void Worker::run() {
     pool_.stop();
     all_threads_left_ = pool_.join_until(base::now() + std::chrono::seconds(5));
   }
+  loop_body_.reset();
   enter(State::Ended);
 }
 
@@ -191,11 +212,7 @@ void Worker::reap() {
 
 // ---- requests
 
-bool Worker::submit(handler::Exchange& exchange) {
-  if (pool_.submit(0, exchange)) return true;
-  g_queue_full.add();
-  return false;
-}
+Submitted Worker::submit(handler::Exchange& exchange) { return dispatcher_.submit(exchange, loop_.now()); }
 
 void Worker::answered(const handler::Exchange& exchange, int status, std::uint64_t body_bytes, bool complete) {
   if (complete) g_answers.add();

@@ -17,7 +17,9 @@
 #include "m0/server/acceptor.hpp"
 #include "m0/server/access_log.hpp"
 #include "m0/server/config.hpp"
+#include "m0/server/dispatcher.hpp"
 #include "m0/server/loop_shared.hpp"
+#include "m0/server/mount_table.hpp"
 
 namespace m0::server {
 
@@ -39,6 +41,8 @@ class Worker final : private net::TurnSteps, private RequestSink {
   /// Starts the loop's thread, which starts the pool.
   void start();
   [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_acquire); }
+  /// Requests that wait for a thread. Any thread; a moment's truth.
+  [[nodiscard]] std::size_t waiting() const noexcept { return pool_.waiting(); }
   /// Of State::Failed: one sentence.
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
@@ -63,10 +67,11 @@ class Worker final : private net::TurnSteps, private RequestSink {
   bool work_left() override;
 
   // RequestSink
-  bool submit(handler::Exchange& exchange) override;
+  Submitted submit(handler::Exchange& exchange) override;
   void answered(const handler::Exchange& exchange, int status, std::uint64_t body_bytes, bool complete) override;
 
   void run();
+  [[nodiscard]] std::string build();
   void enter(State state);
   void begin_stop();
   void cut_what_is_left(const char* why);
@@ -83,7 +88,10 @@ class Worker final : private net::TurnSteps, private RequestSink {
   AcceptGate gate_;
   AccessLogFormatter access_log_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  const MountTable mounts_;
   pool::OffloadPool<handler::Exchange> pool_;
+  Dispatcher dispatcher_;
+  std::unique_ptr<handler::LoopBody> loop_body_;  // made and destroyed on the loop's thread
 
   std::atomic<State> state_{State::Starting};
   std::atomic<Stop> stop_wanted_{Stop::No};

@@ -50,7 +50,8 @@ class TestApplication final : public handler::Application {
   void unload() noexcept override {}
   std::string description() const override { return "test"; }
   void set_surroundings(const Surroundings&) noexcept override {}
-  std::unique_ptr<handler::ThreadBody> make_thread(const pool::ThreadContext&) override {
+  std::unique_ptr<handler::ThreadBody> make_thread(const pool::ThreadContext&,
+                                                   std::span<const std::uint16_t>) override {
     if (fail_make) throw std::runtime_error("no thread today");
     return std::make_unique<Body>(*this);
   }
@@ -58,8 +59,24 @@ class TestApplication final : public handler::Application {
   std::atomic<unsigned> ran{0};      // exchanges that were started
   std::atomic<unsigned> skipped{0};  // exchanges whose client had left before
   bool fail_make = false;
+  /// Answers on the loop, where something is mounted there.
+  std::function<void(handler::Exchange&)> on_loop;
+
+  std::unique_ptr<handler::LoopBody> make_loop(unsigned) override {
+    if (!on_loop) return nullptr;
+    return std::make_unique<OnLoop>(*this);
+  }
 
  private:
+  class OnLoop final : public handler::LoopBody {
+   public:
+    explicit OnLoop(TestApplication& application) : application_(application) {}
+    void answer(handler::Exchange& exchange) noexcept override { application_.on_loop(exchange); }
+
+   private:
+    TestApplication& application_;
+  };
+
   class Body final : public handler::ThreadBody {
    public:
     explicit Body(TestApplication& application) : application_(application) {}

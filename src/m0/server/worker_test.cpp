@@ -3,27 +3,13 @@
 #include <fcntl.h>
 
 #include "m0/base/parker.hpp"
+#include "m0/server/gate_test.hpp"
 #include "m0/server/worker_fixture_test.hpp"
 
 namespace m0::server::testing {
 namespace {
 
 void hello(handler::JobThread&, handler::Exchange& exchange) { answer_text(exchange, "hello\n"); }
-
-/// A gate that handlers wait at, so that a test decides when they go on.
-class Gate {
- public:
-  void wait() {
-    ++waiting_;
-    while (!open_.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  void open() { open_ = true; }
-  [[nodiscard]] unsigned waiting() const { return waiting_; }
-
- private:
-  std::atomic<bool> open_{false};
-  std::atomic<unsigned> waiting_{0};
-};
 
 TEST(Worker, AnswersARequest) {
   RunningWorker running(hello);
@@ -138,9 +124,10 @@ TEST(Worker, RefusesABodyBeyondWhatAllMayTakeTogether) {
   RunningWorker running(hello, config);
   Client client(running.port());
   client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n" + std::string(3000, 'x'));
-  const std::string answer = client.read_to_end();
+  const std::string answer = client.read_answer();
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 503 ")) << answer;
   EXPECT_EQ(count(answer, "Retry-After: "), 1U);
+  EXPECT_EQ(running.application().ran, 0U);
 }
 
 TEST(Worker, SaysContinueOnlyWhenTheBodyIsNeeded) {
@@ -187,6 +174,36 @@ TEST(Worker, AnswersAFullQueueWith503AndKeepsTheConnection) {
   EXPECT_EQ(count(a + b, "Retry-After: "), 1U);
   EXPECT_EQ(count(a + b, "HTTP/1.1 200"), 1U);
   EXPECT_EQ(count(a + b, "Connection: close"), 0U);
+}
+
+TEST(Worker, RefusesPipelinedRequestsOneByOne) {
+  Config config = RunningWorker::small();
+  config.lane.threads = config.lane.max_threads = 1;
+  config.lane.queue = 1;
+  Gate gate;
+  RunningWorker running(
+      [&](handler::JobThread&, handler::Exchange& exchange) {
+        gate.wait();
+        answer_text(exchange, "done\n");
+      },
+      config);
+  Client first(running.port());
+  first.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return gate.waiting() == 1; }));
+  Client second(running.port());
+  second.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return running.worker().waiting() == 1; }));
+  // All in one piece: a refused request must not take those behind it along.
+  Client third(running.port());
+  std::string requests;
+  for (int i = 0; i < 40; ++i) requests += "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
+  third.send(requests);
+  const auto answers = [](const std::string& all) { return count(all, "503 Service Unavailable\n") == 40; };
+  const std::string all = third.read_until(answers);
+  EXPECT_EQ(count(all, "HTTP/1.1 503"), 40U) << all;
+  gate.open();
+  EXPECT_TRUE(first.read_answer().ends_with("done\n"));
+  EXPECT_TRUE(second.read_answer().ends_with("done\n"));
 }
 
 TEST(Worker, DoesNotRunAQueuedRequestWhoseClientIsGone) {

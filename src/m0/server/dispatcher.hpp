@@ -1,0 +1,34 @@
+#pragma once
+// From a complete request to whoever answers it: a lane of the pool, the loop itself, or nobody.
+
+#include <string>
+#include <vector>
+
+#include "m0/handler/application.hpp"
+#include "m0/pool/offload_pool.hpp"
+#include "m0/server/loop_shared.hpp"
+#include "m0/server/mount_table.hpp"
+
+namespace m0::server {
+
+/// The loop's thread.
+class Dispatcher {
+ public:
+  /// The pool has a lane for each of the table's, in their order.
+  Dispatcher(const MountTable& mounts, pool::OffloadPool<handler::Exchange>& pool);
+
+  /// Who answers what is mounted on the loop; outlives the last request.
+  void use_loop_body(handler::LoopBody* body) noexcept { loop_body_ = body; }
+
+  [[nodiscard]] Submitted submit(handler::Exchange& exchange, base::Instant now);
+
+ private:
+  void report_full(std::size_t lane, base::Instant now);
+
+  const MountTable& mounts_;
+  pool::OffloadPool<handler::Exchange>& pool_;
+  handler::LoopBody* loop_body_ = nullptr;
+  std::vector<base::Instant> next_report_;  // of each lane
+};
+
+}  // namespace m0::server
