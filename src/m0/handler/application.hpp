@@ -21,6 +21,12 @@ class LoadError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// It could be loaded, but not as it is configured here: exit 78, and nothing that is tried again.
+class ConfigurationError : public LoadError {
+ public:
+  using LoadError::LoadError;
+};
+
 /// What one pool thread runs. Made, run and destroyed on that thread.
 class ThreadBody {
  public:
@@ -43,7 +49,8 @@ class Application {
  public:
   virtual ~Application() = default;
 
-  /// Imports or builds what will answer. The worker's main thread, before any pool thread exists. Throws LoadError.
+  /// Imports or builds what will answer. The worker's main thread, before any pool thread exists. Throws LoadError
+  /// or ConfigurationError.
   virtual void load() = 0;
   /// How many pool threads can make progress at once.
   [[nodiscard]] virtual unsigned parallelism() const noexcept = 0;

@@ -61,9 +61,37 @@ struct ResponseBody {
   }
 };
 
+/// A handler makes one with the functions below. Any thread.
 struct Response {
   http::ResponseHead head;
   ResponseBody body;
+
+  /// text/plain in UTF-8.
+  [[nodiscard]] static Response text(std::string body, int status = 200);
+  /// application/json: a text that is JSON already.
+  [[nodiscard]] static Response json(std::string body, int status = 200);
+  /// Any other type.
+  [[nodiscard]] static Response bytes(std::string_view content_type, std::string body, int status = 200);
+  /// Without a body up to 399; from 400 on a problem (RFC 9457) of that status.
+  [[nodiscard]] static Response with_status(int status);
+  /// application/problem+json; `detail` is for whoever made the request.
+  [[nodiscard]] static Response problem(int status, std::string_view detail);
+  /// 303 (after a POST) or another redirection.
+  [[nodiscard]] static Response redirect(std::string_view location, int status = 303);
+  /// The file, sent by the kernel, read as it is now: its size is told, and one that is cut meanwhile cuts the
+  /// connection. The type is told by the name's ending unless one is given. 404 where there is no such regular file,
+  /// 403 where it may not be read. The path is the caller's to check; opening may block on a slow disk.
+  [[nodiscard]] static Response file(const std::string& path, std::string_view content_type = {});
+  /// A body that the loop makes as the client takes it. Only from a LoopHandler: from a pool thread it becomes a 409.
+  [[nodiscard]] static Response stream(std::string_view content_type, Producer producer);
+
+  /// Sets a field, in place of any of that name. Throws std::invalid_argument for a name or value that cannot go on the
+  /// wire (a line break in it, say).
+  Response& set(std::string_view name, std::string_view value) &;
+  Response&& set(std::string_view name, std::string_view value) && { return std::move(set(name, value)); }
+  /// Adds a field beside others of that name (Set-Cookie). Throws like set().
+  Response& add(std::string_view name, std::string_view value) &;
+  Response&& add(std::string_view name, std::string_view value) && { return std::move(add(name, value)); }
 
   void clear() noexcept {
     head.clear();
