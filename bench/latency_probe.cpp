@@ -8,29 +8,25 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <deque>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "m0/base/clock.hpp"
-#include "m0/base/fd.hpp"
 
-#include "client_connection.hpp"
+#include "client_loop.hpp"
+#include "latencies.hpp"
+#include "pace.hpp"
 
 namespace m0::bench {
 namespace {
 
 using base::Duration;
 using base::Instant;
-using std::chrono::microseconds;
 
 constexpr Duration kDrain = std::chrono::seconds(3);  // longer than any view here takes: no answer is left half-way
 constexpr std::uint64_t kMaxFailures = 200;           // a server that only fails is not measured in a hot loop
@@ -47,9 +43,8 @@ struct Options {
   bool fresh = false;
 };
 
-/// A connection and what it is for. `load` < 0: it probes.
+/// What the connection of the same index is for. `load` < 0: it probes.
 struct Client {
-  ClientConnection connection;
   int load;
   Instant arrived;
 };
@@ -62,7 +57,7 @@ struct Load {
 /// The whole run. One thread.
 class Probe {
  public:
-  explicit Probe(const Options& options) : options_(options), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  explicit Probe(const Options& options) : options_(options), loop_(options.port, !options.fresh) {
     for (unsigned i = 0; i < options.connections && options.requests == 0; ++i) add(options.path, -1);
     for (const std::string& load : options.loads) {
       const std::size_t equals = load.rfind('=');
@@ -77,20 +72,18 @@ class Probe {
     const Instant start = base::now();
     measured_from_ = start + seconds(options_.warmup);
     const Instant end = options_.requests > 0 ? Instant::max() : measured_from_ + seconds(options_.seconds);
-    next_arrival_ = options_.requests > 0 ? Instant::max() : start;
+    pace_ = Pace(options_.requests > 0 ? Instant::max() : start, seconds(options_.interval_us / 1e6));
     for (std::size_t i = 0; i < clients_.size(); ++i)
       if (clients_[i].load >= 0) ask_again(i);
-    while (base::now() < end && failures_ < kMaxFailures && !spent()) turn(std::min(next_arrival_, end));
+    while (base::now() < end && failures_ < kMaxFailures && !spent()) turn(std::min(pace_.next(), end));
     stopping_ = true;
     const Instant deadline = base::now() + kDrain;
-    while (base::now() < deadline && std::ranges::any_of(clients_, [](auto& c) { return c.connection.busy(); }))
-      turn(deadline);
+    while (base::now() < deadline && loop_.any_busy()) turn(deadline);
     count_unanswered();
     return failures_ < kMaxFailures;
   }
 
   void print() {
-    std::ranges::sort(latencies_us_);
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
     const auto cpu = [](timeval t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
@@ -100,7 +93,8 @@ class Probe {
     fmt::print(
         "{{\"samples\": {}, \"p50_us\": {:.1f}, \"p90_us\": {:.1f}, \"p99_us\": {:.1f}, \"max_us\": {:.1f}, "
         "\"failures\": {}, \"unanswered\": {}, \"client_cpu_s\": {:.3f}, \"loads\": {{{}}}}}\n",
-        latencies_us_.size(), percentile(0.5), percentile(0.9), percentile(0.99), percentile(1), failures_, unanswered_,
+        latencies_.count(), latencies_.percentile_us(0.5), latencies_.percentile_us(0.9),
+        latencies_.percentile_us(0.99), latencies_.percentile_us(1), failures_, unanswered_,
         cpu(usage.ru_utime) + cpu(usage.ru_stime), loads);
   }
 
@@ -108,23 +102,19 @@ class Probe {
   static Duration seconds(double s) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s)); }
 
   void add(const std::string& path, int load) {
-    if (load < 0) idle_.push_back(clients_.size());
-    clients_.push_back({ClientConnection(options_.port, path, !options_.fresh), load, {}});
+    const std::size_t index = loop_.add(path);
+    if (load < 0) idle_.push_back(index);
+    clients_.push_back({load, {}});
   }
 
   [[nodiscard]] bool spent() const { return options_.requests > 0 && asked_ >= options_.requests; }
 
   /// Sleeps until an answer or `until`, takes the answers, then sends what arrived.
   void turn(Instant until) {
-    const auto wait = std::max(Duration::zero(), until == Instant::max() ? kDrain : until - base::now());
-    const timespec timeout{wait / std::chrono::seconds(1), (wait % std::chrono::seconds(1)).count()};
-    std::array<epoll_event, 64> events;
-    const int count = ::epoll_pwait2(epoll_.get(), events.data(), events.size(), &timeout, nullptr);
-    for (int i = 0; i < count; ++i) receive(events[static_cast<std::size_t>(i)].data.u64);
+    loop_.turn(until, [this](std::size_t index, bool answered) { answered ? take_answer(index) : fail(index); });
     if (stopping_) return;
     // An arrival's time is when this loop saw it: how late the kernel woke the client is not the server's doing.
-    for (const Instant now = base::now(); next_arrival_ <= now; next_arrival_ += jittered_interval())
-      waiting_.push_back(now);
+    for (const Instant now = base::now(); pace_.next() <= now; pace_.advance()) waiting_.push_back(now);
     while (!waiting_.empty() && !idle_.empty()) {
       const std::size_t index = idle_.front();
       idle_.pop_front();
@@ -134,13 +124,8 @@ class Probe {
     }
   }
 
-  /// Between half and one and a half intervals, so that the pace cannot fall in step with what it runs beside.
-  Duration jittered_interval() {
-    return seconds(std::uniform_real_distribution(0.5, 1.5)(random_) * options_.interval_us / 1e6);
-  }
-
   void ask(std::size_t index) {
-    if (!clients_[index].connection.ask(epoll_.get(), index)) fail(index);
+    if (!loop_.ask(index)) fail(index);
   }
 
   void ask_again(std::size_t index) {
@@ -151,17 +136,12 @@ class Probe {
 
   void fail(std::size_t index) {
     if (++failures_ >= kMaxFailures) return;
-    Client& client = clients_[index];
+    const Client& client = clients_[index];
     client.load < 0 ? idle_.push_back(index) : ask_again(index);
   }
 
-  void receive(std::size_t index) {
-    Client& client = clients_[index];
-    switch (client.connection.receive()) {
-      case ClientConnection::Outcome::Waiting: return;
-      case ClientConnection::Outcome::Failed: return fail(index);
-      case ClientConnection::Outcome::Answered: break;
-    }
+  void take_answer(std::size_t index) {
+    const Client& client = clients_[index];
     if (client.load >= 0) {
       ++loads_[static_cast<std::size_t>(client.load)].answered;
       return ask_again(index);
@@ -172,32 +152,26 @@ class Probe {
 
   void record(Instant arrived) {
     if (arrived < measured_from_) return;
-    latencies_us_.push_back(std::chrono::duration<double, std::micro>(base::now() - arrived).count());
+    latencies_.add(base::now() - arrived);
   }
 
   /// Who got no answer counts with the time waited so far; leaving them out would flatter a server that stands still.
   void count_unanswered() {
-    for (const Client& client : clients_)
-      if (client.load < 0 && client.connection.busy()) waiting_.push_back(client.arrived);
+    for (std::size_t i = 0; i < clients_.size(); ++i)
+      if (clients_[i].load < 0 && loop_.busy(i)) waiting_.push_back(clients_[i].arrived);
     unanswered_ = waiting_.size();
     for (const Instant arrived : waiting_) record(arrived);
   }
 
-  [[nodiscard]] double percentile(double share) const {
-    if (latencies_us_.empty()) return 0;
-    return latencies_us_[static_cast<std::size_t>(share * static_cast<double>(latencies_us_.size() - 1))];
-  }
-
   const Options& options_;
-  base::Fd epoll_;
+  ClientLoop loop_;
   std::vector<Client> clients_;
   std::vector<Load> loads_;
   std::deque<std::size_t> idle_;  // probing connections that are free
   std::deque<Instant> waiting_;   // arrivals without a connection
-  std::vector<double> latencies_us_;
-  std::mt19937_64 random_{20260101};  // the same arrivals for every server
+  Latencies latencies_;
   Instant measured_from_;
-  Instant next_arrival_;
+  Pace pace_{Instant::max(), Duration::zero()};
   std::uint64_t asked_ = 0;
   std::uint64_t failures_ = 0;
   std::uint64_t unanswered_ = 0;
@@ -226,7 +200,7 @@ int run(int argc, char** argv) {
   app.add_flag("--fresh", options.fresh, "A new connection for every request");
   CLI11_PARSE(app, argc, argv);
 
-  ::prctl(PR_SET_TIMERSLACK, 1UL);  // the default of 50 us would be most of what is measured
+  wake_punctually();
   Probe probe(options);
   const bool measured = probe.run();
   probe.print();
