@@ -58,6 +58,17 @@ MountTable::MountTable(const Config& config) {
         {prefix, mount->prefix, mount->target, lane == nullptr ? std::uint16_t{0} : lane->lane, mount->on_loop});
   }
   std::ranges::stable_sort(routes_, std::greater<>(), [](const Route& route) { return route.prefix.size(); });
+  drop_idle_lanes();
+}
+
+void MountTable::drop_idle_lanes() {
+  for (std::size_t lane = lanes_.size(); lane-- > 0;) {
+    if (!targets_of(lane).empty()) continue;
+    lanes_.erase(lanes_.begin() + static_cast<std::ptrdiff_t>(lane));
+    for (Route& route : routes_) {
+      if (route.lane > lane) --route.lane;
+    }
+  }
 }
 
 const MountTable::Route* MountTable::match(std::string_view decoded) const noexcept {

@@ -35,12 +35,14 @@ class MountTable {
   /// The longest prefix that ends where a segment of the path ends. `path` is as it was sent, percent-encoded.
   [[nodiscard]] Found find(std::string_view path) const;
 
-  /// The default lane first; then one for each prefix that has its own.
+  /// Those that a route leads to: the default one first, then one for each prefix that has its own.
   [[nodiscard]] std::span<const pool::LaneConfig> lanes() const noexcept { return lanes_; }
   /// The parts of the application whose requests can come to this lane; ascending.
   [[nodiscard]] std::vector<std::uint16_t> targets_of(std::size_t lane) const;
 
  private:
+  /// A lane that nobody can be sent to would keep threads for nothing.
+  void drop_idle_lanes();
   [[nodiscard]] const Route* match(std::string_view decoded) const noexcept;
 
   std::vector<Route> routes_;  // longest prefix first

@@ -91,7 +91,21 @@ TEST(MountTable, TheOperatorsLaneReplacesTheProgramsOwn) {
   config.lanes = {{"/shop", lane("/shop")}};
   const MountTable table(config);
   EXPECT_EQ(at(table, "/shop"), "0@5 /shop");
-  EXPECT_EQ(table.lanes().size(), 2U);
+  ASSERT_EQ(table.lanes().size(), 1U) << "nobody is sent to the default lane";
+  EXPECT_THAT(table.targets_of(0), ElementsAre(0));
+}
+
+TEST(MountTable, LanesThatNobodyIsSentToAreNone) {
+  Config config;
+  config.mounts = {{"/a", 0, false, lane("/a")}, {"/b", 1, true, {}}, {"/c", 2, false, lane("/c")}};
+  config.lanes = {{"/b/x", lane("/b/x")}, {"/nobody", lane("/nobody")}};
+  const MountTable table(config);
+  ASSERT_EQ(table.lanes().size(), 2U);
+  EXPECT_EQ(at(table, "/a/1"), "0@2 /a");
+  EXPECT_EQ(at(table, "/b/x/1"), "1@2 loop");
+  EXPECT_EQ(at(table, "/c"), "2@2 /c");
+  config.mounts = {{"", 0, true, {}}};
+  EXPECT_TRUE(MountTable(config).lanes().empty());
 }
 
 TEST(MountTable, WhatIsMountedOnTheLoopHasNoLane) {
@@ -111,6 +125,7 @@ TEST(MountTable, WithoutARootTheRestIsNobodys) {
   EXPECT_EQ(at(table, "/"), "none");
   EXPECT_EQ(at(table, "*"), "none");
   EXPECT_EQ(at(table, "/nobody/x"), "none");
+  EXPECT_EQ(table.lanes().size(), 1U);
   EXPECT_EQ(at(table, "/shop"), "0@5 default");
 }
 
