@@ -13,9 +13,6 @@ target_include_directories(m0serve INTERFACE
   $<INSTALL_INTERFACE:include>)
 add_library(m0::server ALIAS m0serve)
 
-if(SKBUILD)
-  return()
-endif()
 include(CMakePackageConfigHelpers)
 install(TARGETS m0serve EXPORT m0serve ARCHIVE DESTINATION lib)
 install(EXPORT m0serve NAMESPACE m0:: DESTINATION lib/cmake/m0serve FILE m0serve-targets.cmake)

@@ -27,6 +27,12 @@ def command() -> list[str]:
     return [os.environ.get("M0SERVE") or str(ROOT / "build" / "release" / "m0serve")]
 
 
+def native(name: str = "tests/native/native_program") -> list[str]:
+    """A native program of the same build."""
+    build = os.environ.get("M0_BUILD") or ROOT / "build" / "release"
+    return [str(Path(build) / name)]
+
+
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     env = {k: v for k, v in os.environ.items() if k not in _FOREIGN and not k.startswith("M0_")}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -34,11 +40,15 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def run(
-    *words: str, env: Mapping[str, str] | None = None, cwd: Path | str = APPS, within: float = BOUND
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | str = APPS,
+    within: float = BOUND,
+    program: Sequence[str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command line that is expected to end by itself."""
     return subprocess.run(
-        [*command(), *words],
+        [*(program or command()), *words],
         env=environment(env),
         cwd=cwd,
         stdin=subprocess.DEVNULL,
@@ -76,12 +86,14 @@ class Server:
         stdout: int | None = None,
         stderr: int | None = None,
         prefix: Sequence[str] = (),
+        program: Sequence[str] | None = None,
         wait: bool = True,
     ) -> None:
         number = len(list(directory.glob("log-*")))
         self.log_path = directory / f"log-{number}"
         self.out_path = directory / f"out-{number}"
-        self.words = [*prefix, *command(), *words]
+        self.program = list(program or command())
+        self.words = [*prefix, *self.program, *words]
         for address in bind or ():
             self.words += ["--bind", address]
         self.addresses: list[Address] = []
@@ -201,11 +213,19 @@ class Server:
                 self.signal(signal.SIGTERM)
             code = self.wait(within)
             assert code == 0, f"exit {code} on SIGTERM:\n{self.log}"
-            wait_until(lambda: not [pid for pid in below if alive(pid) and _is_server(pid)], "its workers end too")
+            wait_until(lambda: not [pid for pid in below if alive(pid) and self._is_server(pid)], "its workers end too")
             unwanted = re.search(r"ERROR: AddressSanitizer|runtime error: |ERROR: LeakSanitizer", self.log)
             assert not unwanted, self.log
         finally:
             self.end_by_force()
+
+    def _is_server(self, pid: int) -> bool:
+        """Not a program that the application started and left behind."""
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return b"m0serve" in line or os.fsencode(Path(self.program[0]).name) in line
 
     def end_by_force(self) -> None:
         if self in Server.running:
@@ -218,14 +238,6 @@ class Server:
                     pass
             self.process.wait(BOUND)
         self.exit_code = self.process.returncode
-
-
-def _is_server(pid: int) -> bool:
-    """Not a program that the application started and left behind."""
-    try:
-        return b"m0serve" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 @contextmanager

@@ -69,7 +69,7 @@ class Site {
     if (request.query_value("what") == "int") throw 7;
     throw std::runtime_error("as the test wants");
   }
-  m0::Response file(const m0::Request& request) { return m0::Response::file(*request.query_value("path")); }
+  m0::Response file(const m0::Request& request) { return m0::Response::file(request.query_value("path").value()); }
   m0::Response where(const m0::Request& request) {
     return m0::Response::text(std::string(request.mount()) + " " + std::string(request.path()) + " " +
                               std::to_string(::getpid()) + "\n");
