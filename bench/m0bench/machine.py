@@ -6,7 +6,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from .servers import M0SERVE, PYTHON, ROOT, VENV
+from .servers import M0SERVE, PYTHON, ROOT, TOOLS, VENV
 
 _CALIBRATION = """
 import hashlib, json, time
@@ -73,10 +73,24 @@ def versions() -> dict[str, str]:
     }
 
 
+def compiler() -> dict[str, str]:
+    """Of the build tree that the native programs come from."""
+    try:
+        cache = (TOOLS.parent / "CMakeCache.txt").read_text().splitlines()
+    except OSError:
+        return {}
+    values = {line.partition(":")[0]: line.partition("=")[2] for line in cache if ":" in line and "=" in line}
+    path = values.get("CMAKE_CXX_COMPILER", "")
+    return {
+        "compiler": _said(path, "--version").partition("\n")[0] if path else "",
+        "build_type": values.get("CMAKE_BUILD_TYPE", ""),
+    }
+
+
 def commit() -> dict[str, object]:
     return {
         "commit": _said("git", "rev-parse", "HEAD"),
-        "modified": bool(_said("git", "status", "--porcelain", "--", "src", "python", "bench")),
+        "modified": bool(_said("git", "status", "--porcelain", "--", "src", "include", "python", "bench")),
     }
 
 
