@@ -57,17 +57,26 @@ std::expected<CellResult, std::string> PoolCell::run() {
   return std::move(result_);
 }
 
-/// Returns when the blockers are in their handlers, as far as a client can know: one has come back, so all had been
-/// sent for a whole duration, and half a duration later its next question is no longer on its way.
+/// Returns when the blockers are in their handlers, as far as a client can know: the first has come back, so all had
+/// been sent by then, and a while later, before the second comes back, the first's next question is no longer on its
+/// way.
+///
+/// They begin one after another within a duration. Sent together they would be answered together for ever, and a pool
+/// that is full would free all its threads at one instant and none at any other, which no clients on their own do.
 bool PoolCell::occupy() {
-  for (std::size_t i = 0; i < plan_.blockers; ++i) ask_slow(i);
   if (plan_.blockers == 0) return true;
-  const Instant stuck = base::now() + kStuck * plan_.block;
+  const Instant began = base::now();
+  const Instant stuck = began + kStuck * plan_.block;
+  for (std::size_t i = 0; i < plan_.blockers; ++i) {
+    const Instant due = began + static_cast<int>(i) * plan_.block / plan_.blockers;
+    while (base::now() < due) turn(due);
+    ask_slow(i);
+  }
   while (result_.slow_answered == 0) {
     if (base::now() >= stuck || failing()) return false;
     turn(stuck);
   }
-  for (const Instant settled = base::now() + plan_.block / 2; base::now() < settled;) turn(settled);
+  for (const Instant settled = base::now() + plan_.block / (2 * plan_.blockers); base::now() < settled;) turn(settled);
   return true;
 }
 

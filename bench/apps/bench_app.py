@@ -71,7 +71,7 @@ def _mixed() -> None:
         time.sleep(0.001)
 
 
-_VIEWS = {"/fast": _fast, "/sleep": _sleep, "/hash": _hash, "/spin": _spin, "/cpu": _cpu, "/mixed": _mixed}
+_VIEWS = {"/fast": _fast, "/slow": _sleep, "/hash": _hash, "/spin": _spin, "/cpu": _cpu, "/mixed": _mixed}
 
 
 def views(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:

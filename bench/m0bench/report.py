@@ -7,7 +7,7 @@ from .scenarios import DEFAULTS, REQUESTS_AFTER, REQUESTS_BEFORE
 from .targets import Verdict
 
 
-def _table(head: list[str], lines: list[list[str]]) -> str:
+def table(head: list[str], lines: list[list[str]]) -> str:
     rule = ["---"] + ["---:"] * (len(head) - 1)
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, rule, *lines])
 
@@ -35,7 +35,7 @@ def _rates(rows: Rows) -> str:
                     f"{row.median('errors'):.0f}",
                 ]
             )
-    return _table(
+    return table(
         ["server", "connections", "requests/s", "ours : it", "CPU us/request", "p50 ms", "p99 ms", "errors"], lines
     )
 
@@ -48,7 +48,7 @@ def _latencies(rows: Rows) -> str:
 
     cases = rows.cases()
     lines = [[server, *(cell(rows.row(server, case)) for case in cases)] for server in rows.servers()]
-    return _table(["p50 / p99 ms beside", *cases], lines)
+    return table(["p50 / p99 ms beside", *cases], lines)
 
 
 def _switch(rows: Rows) -> str:
@@ -62,7 +62,7 @@ def _switch(rows: Rows) -> str:
 
     cases = rows.cases()
     lines = [[server, *(cell(rows.row(server, case)) for case in cases)] for server in rows.servers()]
-    return _table(["switch interval", *cases], lines)
+    return table(["switch interval", *cases], lines)
 
 
 def _memory(rows: Rows) -> str:
@@ -70,7 +70,7 @@ def _memory(rows: Rows) -> str:
     for row in rows:
         before, after = (row.median(f"rss_{total}_kib") / 1024 for total in (REQUESTS_BEFORE, REQUESTS_AFTER))
         lines.append([row.server, row.case, f"{before:.1f}", f"{after:.1f}", f"{100 * (after / before - 1):+.1f} %"])
-    return _table(["server", "application", "MiB after 20,000", "MiB after 200,000", "growth"], lines)
+    return table(["server", "application", "MiB after 20,000", "MiB after 200,000", "growth"], lines)
 
 
 _TABLES: dict[str, Callable[[Rows], str]] = {"isolation": _latencies, "switch-interval": _switch, "memory": _memory}
@@ -84,4 +84,4 @@ def scenario(name: str, rows: Rows) -> str:
 
 def targets(verdicts: list[Verdict]) -> str:
     lines = [[verdict.statement, verdict.measured, verdict.word] for verdict in verdicts]
-    return "### To reach\n\n" + _table(["statement", "measured", "verdict"], lines) + "\n"
+    return "### To reach\n\n" + table(["statement", "measured", "verdict"], lines) + "\n"

@@ -81,9 +81,9 @@ def noise(plan: Plan) -> Rows:
 
 ISOLATION_CASES: dict[str, dict[str, int]] = {
     "alone": {},
-    "2 sleepers": {"/sleep": 2},
-    "6 sleepers": {"/sleep": 6},
-    "40 sleepers": {"/sleep": 40},
+    "2 sleepers": {"/slow": 2},
+    "6 sleepers": {"/slow": 6},
+    "40 sleepers": {"/slow": 40},
     "hash": {"/hash": 1},
     "spinner": {"/spin": 1},
     "2 spinners": {"/spin": 2},

@@ -54,6 +54,8 @@ class Recipe:
             case "uwsgi":
                 common = ["--plugin", "python3", "--pythonpath", str(APPS), "--need-app", "--die-on-term"]
                 return ["uwsgi", *common, "--http-socket", address, "--wsgi", app, *self.flags]
+            case "native":
+                return [str(TOOLS / "probe_server"), "--bind", address, *self.flags]
             case "raw":
                 return [str(TOOLS / "raw_epoll"), str(port)]
         raise AssertionError(self.family)
@@ -61,6 +63,11 @@ class Recipe:
 
 def ours(name: str = "m0serve", *flags: str) -> Recipe:
     return Recipe(name, "m0serve", flags)
+
+
+def native(name: str, handler: str, *flags: str) -> Recipe:
+    """bench/probe_server.cpp: its handler on the `loop` or in a `pool`, whatever the application."""
+    return Recipe(name, "native", flags, environment={"PROBE_HANDLER": handler})
 
 
 def granian(threads: int | None) -> Recipe:
