@@ -1,8 +1,17 @@
 #include "m0/process/config.hpp"
 
 #include "m0/net/bind_address.hpp"
+#include "m0/server/mount_table.hpp"
 
 namespace m0::process {
+
+bool multithread(const Config& config) {
+  // Two lanes of one thread each are two threads.
+  unsigned threads = 0;
+  const server::MountTable table(config.server);
+  for (const pool::LaneConfig& lane : table.lanes()) threads += lane.max_threads;
+  return threads > 1;
+}
 
 std::string bind_problem(std::string_view text) {
   const auto address = net::parse_bind_address(text);

@@ -23,6 +23,9 @@ struct Config {
   server::Config server;
 };
 
+/// Whether an application can be asked by two threads of a worker at the same time.
+[[nodiscard]] bool multithread(const Config& config);
+
 /// What is wrong with the words of a --bind: one sentence that names the fix; empty where nothing is.
 [[nodiscard]] std::string bind_problem(std::string_view text);
 

@@ -18,6 +18,7 @@
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/slots.hpp"
 #include "m0/process/worker_process.hpp"
+#include "m0/server/mount_table.hpp"
 
 namespace m0::process {
 namespace {
@@ -27,6 +28,11 @@ int refuse(const std::string& sentence) {
   return kExitConfig;
 }
 
+std::string threads_of(const pool::LaneConfig& lane) {
+  if (lane.threads != lane.max_threads) return fmt::format("{} to {} threads", lane.threads, lane.max_threads);
+  return fmt::format("{} {}", lane.threads, lane.threads == 1 ? "thread" : "threads");
+}
+
 std::string ready_line(const Config& config, const handler::Application& application,
                        std::span<net::Listener* const> listeners) {
   std::string addresses;
@@ -34,13 +40,17 @@ std::string ready_line(const Config& config, const handler::Application& applica
     if (!addresses.empty()) addresses += ", ";
     addresses += listener->url();
   }
-  const pool::LaneConfig& lane = config.server.lane;
-  const std::string threads = lane.threads == lane.max_threads
-                                  ? fmt::format("{}", lane.threads)
-                                  : fmt::format("{} to {}", lane.threads, lane.max_threads);
-  return fmt::format("ready on {} ({}, {} {}, {} {}{})", addresses, application.description(), config.workers,
-                     config.workers == 1 ? "worker" : "workers", threads, lane.max_threads == 1 ? "thread" : "threads",
-                     config.workers == 1 ? "" : " each");
+  std::string threads;
+  const server::MountTable table(config.server);
+  for (const pool::LaneConfig& lane : table.lanes()) {
+    if (!threads.empty()) threads += ", ";
+    if (lane.name != config.server.lane.name) threads += fmt::format("lane {} ", lane.name);
+    threads += threads_of(lane);
+    if (config.workers > 1) threads += " each";
+  }
+  if (threads.empty()) threads = "no threads: all is answered on the loop";
+  return fmt::format("ready on {} ({}, {} {}, {})", addresses, application.description(), config.workers,
+                     config.workers == 1 ? "worker" : "workers", threads);
 }
 
 int run_here(const Config& config, handler::Application& application, std::span<net::Listener* const> listeners) {
@@ -49,7 +59,7 @@ int run_here(const Config& config, handler::Application& application, std::span<
   place.slots = &slots;
   place.own_signals = true;
   place.became_ready = [&] { base::log::write(base::LogLevel::Info, ready_line(config, application, listeners)); };
-  application.set_surroundings({false, config.server.lane.max_threads > 1, 0});
+  application.set_surroundings({false, multithread(config), 0});
   base::log::start_writer();
   const int code = run_worker(config, application, listeners, place);
   base::log::stop_writer(kLastLines);
@@ -60,8 +70,8 @@ int run_with_listeners(const Config& config, handler::Application& application, 
                        std::span<net::Listener* const> listeners) {
   if (!config.fork) return run_here(config, application, listeners);
   if (config.preload) {
-    application.set_surroundings({config.workers > 1, config.server.lane.max_threads > 1, 0});
-    if (!load_application(application)) return kExitFailed;
+    application.set_surroundings({config.workers > 1, multithread(config), 0});
+    if (const int code = load_application(application); code != kExitClean) return code;
   }
   Supervisor supervisor(config, application, fork, listeners, ready_line(config, application, listeners));
   return supervisor.run();

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 #include <system_error>
@@ -24,10 +25,17 @@ Slots::Slots(unsigned workers) : workers_(workers) {
 
 Slots::~Slots() { ::munmap(memory_, bytes_); }
 
+void Slot::refuse(std::string_view sentence) noexcept {
+  const std::size_t length = std::min(sentence.size(), refusal.size() - 1);
+  std::copy_n(sentence.begin(), length, refusal.begin());
+  refusal[length] = '\0';
+}
+
 void Slots::clear(unsigned worker) noexcept {
   loads_[worker].accepting.store(false, std::memory_order_relaxed);
   loads_[worker].connections.store(0, std::memory_order_relaxed);
   slots_[worker].state.store(WorkerState::Empty, std::memory_order_relaxed);
+  slots_[worker].refuse("");
 }
 
 }  // namespace m0::process

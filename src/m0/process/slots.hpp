@@ -1,10 +1,12 @@
 #pragma once
 // What the supervisor and its workers share: one slot a worker, in memory made before the first fork.
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "m0/base/metric.hpp"
 #include "m0/server/accept_gate.hpp"
@@ -17,6 +19,11 @@ enum class WorkerState : std::uint32_t { Empty, Booting, Ready, Stopping };
 struct Slot {
   std::atomic<WorkerState> state{WorkerState::Empty};
   base::metric::Slab metrics{};
+  /// Why the configuration cannot work here: all workers find the same, and the supervisor says it once. Read when the
+  /// worker has ended; what does not fit is cut.
+  std::array<char, 1024> refusal{};
+
+  void refuse(std::string_view sentence) noexcept;
 };
 
 /// The supervisor makes it; workers inherit it.

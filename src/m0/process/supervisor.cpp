@@ -1,5 +1,6 @@
 #include "m0/process/supervisor.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -112,7 +113,8 @@ void Supervisor::be_worker(unsigned index) {
     place.slots = &slots_;
     place.loaded = config_.preload;
     place.became_ready = [this] { signals_.poke(); };
-    application_.set_surroundings({config_.workers > 1, config_.server.lane.max_threads > 1, index});
+    place.refused = [this, index](const std::string& sentence) { slots_[index].refuse(sentence); };
+    application_.set_surroundings({config_.workers > 1, multithread(config_), index});
     code = run_worker(config_, application_, listeners_, place);
   } catch (const std::exception& failure) {
     base::log::error("worker {}: {}", index, failure.what());
@@ -135,9 +137,18 @@ void Supervisor::worker_ended(unsigned index, int status) {
   const bool was_ready = child.was_ready || slots_[index].state.load(std::memory_order_acquire) == WorkerState::Ready ||
                          slots_[index].state.load(std::memory_order_acquire) == WorkerState::Stopping;
   const pid_t pid = std::exchange(child.pid, 0);
+  const std::string refusal = slots_[index].refusal.data();
   slots_.clear(index);
   if (stops_ > 0 || exit_code_ != kExitClean) return;
 
+  if (!was_ready && WIFEXITED(status) && WEXITSTATUS(status) == kExitConfig) {
+    // No other worker and no other try would find it otherwise.
+    base::log::error("{}", refusal.empty() ? fmt::format("worker {} (pid {}) ended by itself with status {}", index,
+                                                         pid, kExitConfig)
+                                           : refusal);
+    give_up(kExitConfig);
+    return;
+  }
   if (WIFSIGNALED(status)) {
     base::log::error("worker {} (pid {}) was ended by signal {} ({})", index, pid, WTERMSIG(status),
                      strsignal(WTERMSIG(status)));
@@ -154,12 +165,16 @@ void Supervisor::worker_ended(unsigned index, int status) {
   ++boot_failures_;
   if (!announced_ || boot_failures_ >= kBootBudget) {
     // What never served cannot be expected to start at the next try; the worker has logged why.
-    exit_code_ = kExitFailed;
-    signal_all(SIGTERM);
-    kill_at_ = base::now() + kKillMargin;
+    give_up(kExitFailed);
     return;
   }
   child.start_at = base::now() + kBootPause;
+}
+
+void Supervisor::give_up(int code) {
+  exit_code_ = code;
+  signal_all(SIGTERM);
+  kill_at_ = base::now() + kKillMargin;
 }
 
 void Supervisor::look_for_ready() {

@@ -41,6 +41,8 @@ class Supervisor {
   [[noreturn]] void be_worker(unsigned index);
   void reap();
   void worker_ended(unsigned index, int status);
+  /// The server ends with this code once its workers have gone.
+  void give_up(int code);
   void look_for_ready();
   void on_stop_signal();
   void signal_all(int number) noexcept;

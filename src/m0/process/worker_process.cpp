@@ -46,20 +46,29 @@ std::array<int, 2> stop_signals() { return {SIGTERM, SIGINT}; }
 
 }  // namespace
 
-bool load_application(handler::Application& application) {
+int load_application(handler::Application& application, const std::function<void(const std::string&)>& refused) {
   try {
     application.load();
-    return true;
+    return kExitClean;
+  } catch (const handler::ConfigurationError& failure) {
+    if (refused) {
+      refused(failure.what());
+    } else {
+      base::log::error("{}", failure.what());
+    }
+    return kExitConfig;
   } catch (const handler::LoadError& failure) {
     base::log::error("{}", failure.what());
-    return false;
+    return kExitFailed;
   }
 }
 
 int run_worker(const Config& config, handler::Application& application, std::span<net::Listener* const> listeners,
                const WorkerPlace& place) {
   base::metric::use_slab((*place.slots)[place.index].metrics);
-  if (!place.loaded && !load_application(application)) return kExitFailed;
+  if (!place.loaded) {
+    if (const int code = load_application(application, place.refused); code != kExitClean) return code;
+  }
 
   // Only now: until here a signal ended the process at once, and nobody was being served.
   Signals signals(stop_signals());

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <span>
+#include <string>
 
 #include "m0/base/clock.hpp"
 #include "m0/handler/application.hpp"
@@ -16,15 +17,18 @@ namespace m0::process {
 /// What the log's writer is given for its last lines when their reader is slow.
 inline constexpr base::Duration kLastLines = std::chrono::seconds(1);
 
-/// False: it cannot be loaded; the log says why.
-[[nodiscard]] bool load_application(handler::Application& application);
+/// The application as it is to be loaded. kExitClean, or the code to leave with: the log says why. `refused`, where it
+/// is given, is told the sentence of a configuration that cannot work here instead of the log.
+[[nodiscard]] int load_application(handler::Application& application,
+                                   const std::function<void(const std::string&)>& refused = {});
 
 struct WorkerPlace {
   unsigned index = 0;
   Slots* slots = nullptr;
-  bool loaded = false;                 // --preload: the application is there already
-  bool own_signals = false;            // --no-fork: SIGINT is ours too
-  std::function<void()> became_ready;  // on the main thread, once
+  bool loaded = false;                                   // --preload: the application is there already
+  bool own_signals = false;                              // --no-fork: SIGINT is ours too
+  std::function<void()> became_ready;                    // on the main thread, once
+  std::function<void(const std::string&)> refused = {};  // see load_application
 };
 
 /// Returns the exit code once loop and pool are gone and the application's exit functions ran. The caller leaves the
