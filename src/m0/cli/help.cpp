@@ -109,9 +109,10 @@ std::string options_page(std::span<const Option> options) {
       "by its variable; a\n"
       "flag wins over a variable, a variable over the default. An empty variable is as good as none; a switch takes "
       "`1` or `0` there, a\n"
-      "list separates its values by commas. Times are `500ms`, `30s`, `2m`, `1h` (a plain number is seconds), sizes "
-      "are `64k`, `64m`, `1g`\n"
-      "(powers of 1024; a plain number is bytes).\n";
+      "list separates its values by commas, or by spaces where its row says so. Times are `500ms`, `30s`, `2m`, `1h` "
+      "(a "
+      "plain number is\n"
+      "seconds), sizes are `64k`, `64m`, `1g` (powers of 1024; a plain number is bytes).\n";
   for_each_group(options, [&](Group group, const std::vector<const Option*>& members) {
     out += fmt::format("\n## {}\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n", group_title(group));
     for (const Option* option : members) {

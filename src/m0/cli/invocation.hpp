@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "m0/base/clock.hpp"
 #include "m0/process/config.hpp"
@@ -16,6 +17,8 @@ struct PythonSettings {
   std::string app_dir = ".";  // first on the module search path
   std::string worker_start;   // MODULE:FUNC, called in each worker after the import; empty: nothing
   base::Duration switch_interval = std::chrono::milliseconds(1);
+  /// MODULE[:ATTR] of each --mount; the first is target 1.
+  std::vector<std::string> mounts;
 };
 
 struct Invocation {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "m0/cli/lane_words.hpp"
 #include "m0/cli/units.hpp"
 
 namespace m0::cli {
@@ -159,6 +162,41 @@ Error set_bind(Draft& into, std::string_view value) {
   return std::nullopt;
 }
 
+// More prefixes than anybody names; each request looks through them.
+constexpr std::size_t kMostPrefixes = 1000;
+
+Error too_many(std::size_t there) {
+  if (there < kMostPrefixes) return std::nullopt;
+  return fmt::format("{} is the most there can be", kMostPrefixes);
+}
+
+Error add_lane(Draft& into, std::string_view value) {
+  auto rule = parse_lane(value);
+  if (!rule) return rule.error();
+  std::vector<server::LaneRule>& lanes = into.invocation.config.server.lanes;
+  if (std::ranges::find(lanes, rule->prefix, &server::LaneRule::prefix) != lanes.end()) {
+    return fmt::format("'{}' has a lane already", rule->prefix);
+  }
+  if (auto error = too_many(lanes.size())) return error;
+  lanes.push_back(std::move(*rule));
+  return std::nullopt;
+}
+
+Error add_mount(Draft& into, std::string_view value) {
+  auto words = parse_mount(value);
+  if (!words) return words.error();
+  std::vector<server::Mount>& mounts = into.invocation.config.server.mounts;
+  if (std::ranges::find(mounts, words->prefix, &server::Mount::prefix) != mounts.end()) {
+    return fmt::format("something is mounted at '{}' already", words->prefix);
+  }
+  if (auto error = too_many(mounts.size())) return error;
+  std::vector<std::string>& applications = into.invocation.python.mounts;
+  applications.push_back(std::move(words->application));
+  mounts.push_back(
+      {std::move(words->prefix), static_cast<std::uint16_t>(applications.size()), false, std::move(words->lane)});
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view group_title(Group group) noexcept {
@@ -209,9 +247,20 @@ std::vector<Option> options_of(Door door) {
 
   // -- only the Python door
   row(Group::Application, "factory", "", Kind::Switch,
-      "ATTR is called once, without arguments, and gives the application",
+      "ATTR is called once, without arguments, and gives the application; the main one only: what --mount names is an "
+      "application already",
       toggle(python([](auto& p) -> auto& { return p.factory; })))
       .python_only = true;
+  {
+    Option& mount =
+        row(Group::Application, "mount",
+            "PREFIX=MODULE[:ATTR][,threads=N][,max-threads=M][,queue=N][,queue-timeout=TIME]", Kind::List,
+            "Another application at a prefix of the path, /shop=shop.wsgi; any of the words after it gives it a lane "
+            "of its own, as --lane does. May be given several times; in the variable separated by spaces",
+            {add_mount, ""});
+    mount.python_only = true;
+    mount.spaced = true;
+  }
   row(Group::Application, "app-dir", "DIR", Kind::Value, "Put first on the module search path",
       text([](Draft& d) -> std::string& { return d.invocation.python.app_dir; }, anything_named,
            "the current directory"))
@@ -262,15 +311,27 @@ std::vector<Option> options_of(Door door) {
 
   row(Group::Threads, "blocking-threads", "N", Kind::Value,
       "Threads of a worker that run the application; given alone it is exactly that many",
-      optional_count([](Draft& d) -> auto& { return d.threads; }, 1, 4096,
+      optional_count([](Draft& d) -> auto& { return d.threads; }, 1, kMostThreads,
                      fmt::format("{}", defaults().server.lane.threads)));
   row(Group::Threads, "max-blocking-threads", "M", Kind::Value,
       "Grow to this many while every thread is blocked and requests wait",
-      optional_count([](Draft& d) -> auto& { return d.max_threads; }, 1, 4096,
+      optional_count([](Draft& d) -> auto& { return d.max_threads; }, 1, kMostThreads,
                      fmt::format("{}", defaults().server.lane.max_threads)));
   row(Group::Threads, "queue", "N", Kind::Value,
       "Requests of a worker that may wait for a thread; one more is answered 503",
-      count(config([](auto& c) -> auto& { return c.server.lane.queue; }), 1, 1'000'000));
+      count(config([](auto& c) -> auto& { return c.server.lane.queue; }), 1, kLongestQueue));
+  {
+    Binding wait =
+        duration(config([](auto& c) -> auto& { return c.server.lane.queue_timeout; }), seconds(0), kLongestWait);
+    wait.default_text = "none";
+    row(Group::Threads, "queue-timeout", "TIME", Kind::Value,
+        "How long a request may wait for a thread before it is answered 503; 0 is for ever", std::move(wait));
+  }
+  row(Group::Threads, "lane", "PREFIX[,threads=N][,max-threads=M][,queue=N][,queue-timeout=TIME]", Kind::List,
+      "Threads of its own for what lies under a prefix of the path, /reports,threads=2: exactly N, N growing to M, "
+      "or else 8 growing to 64. May be given several times; in the variable separated by spaces",
+      {add_lane, ""})
+      .spaced = true;
 
   row(Group::Limits, "max-connections", "N", Kind::Value, "Connections of a worker; more wait in the backlog",
       count(config([](auto& c) -> auto& { return c.server.max_connections; }), 1, 1'000'000));

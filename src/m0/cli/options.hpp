@@ -31,7 +31,7 @@ struct Draft {
 struct Option {
   enum class Kind : std::uint8_t {
     Value,   // --flag VALUE, the last one counts
-    List,    // --flag VALUE, all of them; in the variable separated by commas
+    List,    // --flag VALUE, all of them; in the variable separated by commas, or by spaces where `spaced`
     Switch,  // --flag
     Action,  // --flag, has no variable: --help, --version
   };
@@ -44,6 +44,7 @@ struct Option {
   std::string default_text;         // empty: nothing to tell
   std::string_view other_variable;  // read after the option's own
   bool python_only = false;
+  bool spaced = false;  // its values hold commas
   /// Takes one value; the error is what is wrong with it.
   std::function<std::optional<std::string>(Draft&, std::string_view)> set;
 

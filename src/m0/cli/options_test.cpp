@@ -67,6 +67,14 @@ TEST(Options, ADefaultIsAValueThatTheOptionTakes) {
   }
 }
 
+TEST(Options, ANativeProgramHasLanesAndBringsItsMounts) {
+  const auto native = options_of(Door::Native);
+  const auto has = [&](std::string_view name) { return std::ranges::count(native, name, &Option::name) == 1; };
+  EXPECT_TRUE(has("lane"));
+  EXPECT_TRUE(has("queue-timeout"));
+  EXPECT_FALSE(has("mount"));
+}
+
 TEST(Options, ANativeProgramHasAllButThoseOfPython) {
   const auto all = options_of(Door::Python);
   const auto native = options_of(Door::Native);

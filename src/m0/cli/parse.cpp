@@ -11,6 +11,7 @@
 
 #include "m0/base/bytes.hpp"
 #include "m0/cli/help.hpp"
+#include "m0/cli/lane_words.hpp"
 #include "m0/cli/options.hpp"
 #include "m0/cli/suggest.hpp"
 #include "m0/process/exit_codes.hpp"
@@ -20,6 +21,22 @@ namespace {
 
 /// The first words that are or will be commands.
 constexpr std::array<std::string_view, 2> kCommands{"publish", "top"};
+
+/// What a variable says to an option.
+std::vector<std::string_view> values_of(const Option& option, std::string_view text) {
+  if (option.kind != Option::Kind::List) return {base::trim_ows(text)};
+  constexpr std::string_view kSpaces = " \t\r\n";
+  std::vector<std::string_view> values;
+  for (bool last = false; !last;) {
+    const std::size_t end = text.find_first_of(option.spaced ? kSpaces : ",");
+    last = end == std::string_view::npos;
+    const std::string_view value = base::trim_ows(text.substr(0, end));
+    // Of spaces there may be more than one, in a file of lines also at the ends.
+    if (!option.spaced || !value.empty()) values.push_back(value);
+    if (!last) text.remove_prefix(end + 1);
+  }
+  return values;
+}
 
 class Parser {
  public:
@@ -33,6 +50,7 @@ class Parser {
     if (problem.empty()) problem = read_values();
     if (problem.empty()) problem = decide_binds();
     if (problem.empty()) problem = decide_threads();
+    if (problem.empty()) problem = check_lanes();
     if (!problem.empty()) {
       return std::unexpected(Exit{process::kExitUsage, fmt::format("{}: {}\n", program_, problem), false});
     }
@@ -135,7 +153,7 @@ class Parser {
       return fmt::format("'{}' is a file: name its module, {} {}{}{}", word, program_,
                          directory.empty() ? "" : "--app-dir ", directory.empty() ? "" : directory + " ", module);
     }
-    if (word.front() == ':' || word.back() == ':') return fmt::format("'{}' is not MODULE[:ATTR]", word);
+    if (std::string problem = application_problem(word); !problem.empty()) return problem;
     draft_.invocation.python.application = word;
     return "";
   }
@@ -179,15 +197,10 @@ class Parser {
     }
     if (value == nullptr) return "";
     variables_[index] = name;
-    std::string_view rest = value;
-    while (true) {
-      const std::size_t comma = option.kind == Option::Kind::List ? rest.find(',') : std::string_view::npos;
-      if (auto error = option.set(draft_, base::trim_ows(rest.substr(0, comma)))) {
-        return fmt::format("{}: {}", name, *error);
-      }
-      if (comma == std::string_view::npos) return "";
-      rest.remove_prefix(comma + 1);
+    for (const std::string_view each : values_of(option, value)) {
+      if (auto error = option.set(draft_, each)) return fmt::format("{}: {}", name, *error);
     }
+    return "";
   }
 
   [[nodiscard]] std::string_view variable_of(std::string_view name) const { return variables_[index_of(name)]; }
@@ -218,16 +231,17 @@ class Parser {
 
   std::string decide_threads() {
     pool::LaneConfig& lane = draft_.invocation.config.server.lane;
-    if (draft_.threads && draft_.max_threads && *draft_.max_threads < *draft_.threads) {
-      return fmt::format("--max-blocking-threads {} is less than --blocking-threads {}", *draft_.max_threads,
-                         *draft_.threads);
-    }
-    if (draft_.threads) {
-      lane.threads = *draft_.threads;
-      lane.max_threads = draft_.max_threads.value_or(*draft_.threads);
-    } else if (draft_.max_threads) {
-      lane.max_threads = *draft_.max_threads;
-      lane.threads = std::min(lane.threads, lane.max_threads);
+    if (set_threads(lane, draft_.threads, draft_.max_threads)) return "";
+    return fmt::format("--max-blocking-threads {} is less than --blocking-threads {}", *draft_.max_threads,
+                       *draft_.threads);
+  }
+
+  std::string check_lanes() const {
+    const server::Config& config = draft_.invocation.config.server;
+    for (const server::Mount& mount : config.mounts) {
+      if (!mount.lane || std::ranges::find(config.lanes, mount.prefix, &server::LaneRule::prefix) == config.lanes.end())
+        continue;
+      return fmt::format("'{}' has a lane from --mount and another from --lane: leave one of them out", mount.prefix);
     }
     return "";
   }

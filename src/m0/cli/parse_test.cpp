@@ -1,5 +1,7 @@
 #include "m0/cli/parse.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 
 namespace m0::cli {
@@ -241,6 +243,189 @@ TEST(Parse, ThreadsFromVariables) {
   const auto lane = good({"app"}, {{"M0_BLOCKING_THREADS", "3"}}).config.server.lane;
   EXPECT_EQ(lane.threads, 3U);
   EXPECT_EQ(lane.max_threads, 3U);
+}
+
+// -- lanes and mounts
+
+using Lane = server::LaneRule;
+
+Lane lane_of(const std::string& text) {
+  const auto lanes = good({"app", "--lane", text}).config.server.lanes;
+  EXPECT_EQ(lanes.size(), 1U) << text;
+  return lanes.empty() ? Lane{} : lanes.front();
+}
+Threads lane_threads(const std::string& text) {
+  const Lane rule = lane_of(text);
+  return {rule.lane.threads, rule.lane.max_threads};
+}
+std::vector<std::string> prefixes(const std::vector<Lane>& lanes) {
+  std::vector<std::string> found;
+  for (const Lane& each : lanes) found.push_back(each.prefix);
+  return found;
+}
+
+TEST(Parse, ALaneIsNamedByItsPrefix) {
+  const Lane rule = lane_of("/reports,threads=2,queue=64,queue-timeout=1500ms");
+  EXPECT_EQ(rule.prefix, "/reports");
+  EXPECT_EQ(rule.lane.name, "/reports");
+  EXPECT_EQ(rule.lane.threads, 2U);
+  EXPECT_EQ(rule.lane.max_threads, 2U);
+  EXPECT_EQ(rule.lane.queue, 64U);
+  EXPECT_EQ(rule.lane.queue_timeout, 1500ms);
+}
+
+TEST(Parse, ALaneWithoutWordsIsLikeTheDefaultOne) {
+  const pool::LaneConfig plain;
+  const Lane rule = lane_of("/a/b");
+  EXPECT_EQ(rule.lane.threads, plain.threads);
+  EXPECT_EQ(rule.lane.max_threads, plain.max_threads);
+  EXPECT_EQ(rule.lane.queue, plain.queue);
+  EXPECT_EQ(rule.lane.queue_timeout, 0s);
+}
+
+TEST(Parse, TheThreadsOfALane) {
+  EXPECT_EQ(lane_threads("/a,threads=3"), (Threads{3, 3}));
+  EXPECT_EQ(lane_threads("/a,threads=3,max-threads=5"), (Threads{3, 5}));
+  EXPECT_EQ(lane_threads("/a,max-threads=5"), (Threads{5, 5}));
+  EXPECT_EQ(lane_threads("/a,max-threads=100"), (Threads{8, 100}));
+  EXPECT_EQ(bad({"app", "--lane", "/a,threads=6,max-threads=5"}), "--lane: max-threads=5 is less than threads=6");
+}
+
+TEST(Parse, TheDefaultLaneIsNotChangedByOthers) {
+  const server::Config got = good({"app", "--lane", "/a,threads=1,queue=2,queue-timeout=3s"}).config.server;
+  EXPECT_EQ(got.lane.name, "default");
+  EXPECT_EQ(got.lane.threads, 8U);
+  EXPECT_EQ(got.lane.queue, 1024U);
+  EXPECT_EQ(got.lane.queue_timeout, 0s);
+}
+
+TEST(Parse, TheQueueTimeoutOfTheDefaultLane) {
+  EXPECT_EQ(good({"app", "--queue-timeout", "2s"}).config.server.lane.queue_timeout, 2s);
+  EXPECT_EQ(good({"app"}, {{"M0_QUEUE_TIMEOUT", "3"}}).config.server.lane.queue_timeout, 3s);
+  EXPECT_EQ(good({"app", "--queue-timeout", "0"}).config.server.lane.queue_timeout, 0s);
+  EXPECT_THAT(bad({"app", "--queue-timeout", "soon"}), StartsWith("--queue-timeout: 'soon' is not a time"));
+  EXPECT_EQ(bad({"app", "--queue-timeout", "25h"}), "--queue-timeout: 1d is the most it can be");
+}
+
+TEST(Parse, LanesMayBeGivenSeveralTimes) {
+  const auto both = good({"app", "--lane", "/a,threads=1", "--lane=/b"}).config.server.lanes;
+  EXPECT_THAT(prefixes(both), ElementsAre("/a", "/b"));
+  EXPECT_EQ(bad({"app", "--lane", "/a", "--lane", "/a/"}), "--lane: '/a' has a lane already");
+}
+
+TEST(Parse, LanesInTheVariableAreSeparatedBySpaces) {
+  const auto got = good({"app"}, {{"M0_LANE", "  /a,threads=1,queue=5\n /b\t/c,threads=2 "}}).config.server.lanes;
+  EXPECT_THAT(prefixes(got), ElementsAre("/a", "/b", "/c"));
+  EXPECT_EQ(got[0].lane.queue, 5U);
+  EXPECT_EQ(got[2].lane.threads, 2U);
+  EXPECT_THAT(good({"app"}, {{"M0_LANE", " "}}).config.server.lanes, ElementsAre());
+  EXPECT_EQ(bad({"app"}, {{"M0_LANE", "/a b"}}), "M0_LANE: 'b': a prefix begins with a slash");
+  EXPECT_THAT(prefixes(good({"app", "--lane", "/x"}, {{"M0_LANE", "/a"}}).config.server.lanes), ElementsAre("/x"));
+}
+
+TEST(Parse, ASlashAtTheEndOfAPrefixIsForgiven) {
+  EXPECT_EQ(lane_of("/a/,threads=1").lane.name, "/a");
+  EXPECT_EQ(good({"app", "--mount", "/shop/=shop.wsgi"}).config.server.mounts.at(1).prefix, "/shop");
+  EXPECT_EQ(bad({"app", "--lane", "/a//"}), "--lane: '/a//': a prefix ends without a slash");
+}
+
+TEST(Parse, TheRootIsNoPrefixOfALaneOrAMount) {
+  EXPECT_EQ(bad({"app", "--lane", "/,threads=2"}),
+            "--lane: '/' is the whole application: its threads are set by --blocking-threads, --max-blocking-threads, "
+            "--queue and --queue-timeout");
+  EXPECT_EQ(bad({"app", "--mount", "/=shop.wsgi"}),
+            "--mount: '/' is the whole application: name it alone, without --mount");
+}
+
+TEST(Parse, ABadLaneIsASentence) {
+  const auto lane = [](const std::string& text) { return bad({"app", "--lane=" + text}); };
+  EXPECT_EQ(lane(""), "--lane needs a value");
+  EXPECT_EQ(lane(",threads=2"), "--lane: the prefix is missing: it is a path such as /reports");
+  EXPECT_EQ(lane("threads=2"), "--lane: 'threads=2': a prefix begins with a slash");
+  EXPECT_EQ(lane("/a%20b"), "--lane: '/a%20b': a prefix is written decoded, without %");
+  EXPECT_EQ(lane("/a/../b"), "--lane: '/a/../b': a prefix has no empty segments, and none that is . or ..");
+  EXPECT_EQ(lane("/a,thread=2"), "--lane: 'thread=2' is none of threads=N, max-threads=M, queue=N, queue-timeout=TIME");
+  EXPECT_EQ(lane("/a,,threads=2"), "--lane: '' is none of threads=N, max-threads=M, queue=N, queue-timeout=TIME");
+  EXPECT_EQ(lane("/a,threads"), "--lane: threads: '' is not a whole number");
+  EXPECT_EQ(lane("/a,threads=two"), "--lane: threads: 'two' is not a whole number");
+  EXPECT_EQ(lane("/a,threads=0"), "--lane: threads: 1 is the least it can be");
+  EXPECT_EQ(lane("/a,max-threads=5000"), "--lane: max-threads: 4096 is the most it can be");
+  EXPECT_EQ(lane("/a,queue=1000001"), "--lane: queue: 1000000 is the most it can be");
+  EXPECT_EQ(lane("/a,threads=1,threads=2"), "--lane: threads: it is said twice");
+  EXPECT_EQ(lane("/a,queue-timeout=1s,queue-timeout=1s"), "--lane: queue-timeout: it is said twice");
+  EXPECT_THAT(lane("/a,queue-timeout=x"), StartsWith("--lane: queue-timeout: 'x' is not a time"));
+  EXPECT_EQ(lane("/a,queue-timeout=25h"), "--lane: queue-timeout: 1d is the most it can be");
+  EXPECT_THAT(bad({"app", "--lane"}), HasSubstr("--lane needs a value"));
+}
+
+TEST(Parse, MountsAreCountedFromTheApplication) {
+  const Invocation got =
+      good({"app", "--mount", "/shop=shop.wsgi", "--mount", "/a=b=one:two.three,threads=2,max-threads=4"});
+  const auto& mounts = got.config.server.mounts;
+  ASSERT_EQ(mounts.size(), 3U);
+  EXPECT_EQ(mounts[0].prefix, "");
+  EXPECT_EQ(mounts[0].target, 0);
+  EXPECT_EQ(mounts[1].prefix, "/shop");
+  EXPECT_EQ(mounts[1].target, 1);
+  EXPECT_FALSE(mounts[1].lane);
+  EXPECT_EQ(mounts[2].prefix, "/a=b");
+  EXPECT_EQ(mounts[2].target, 2);
+  ASSERT_TRUE(mounts[2].lane);
+  EXPECT_EQ(mounts[2].lane->name, "/a=b");
+  EXPECT_EQ(mounts[2].lane->threads, 2U);
+  EXPECT_EQ(mounts[2].lane->max_threads, 4U);
+  EXPECT_THAT(got.python.mounts, ElementsAre("shop.wsgi", "one:two.three"));
+  EXPECT_EQ(got.python.application, "app");
+}
+
+TEST(Parse, AnyWordGivesAMountALane) {
+  for (const char* word : {"threads=1", "max-threads=1", "queue=1", "queue-timeout=1s"}) {
+    const Words words{"app", "--mount", std::string("/shop=shop.wsgi,") + word};
+    EXPECT_TRUE(good(words).config.server.mounts.at(1).lane) << word;
+  }
+}
+
+TEST(Parse, MountsInTheVariableAreSeparatedBySpaces) {
+  const Invocation got = good({"app"}, {{"M0_MOUNT", "/a=one,threads=1 /b=two"}});
+  EXPECT_THAT(got.python.mounts, ElementsAre("one", "two"));
+  EXPECT_EQ(got.config.server.mounts.at(2).target, 2);
+  EXPECT_THAT(bad({"app"}, {{"M0_MOUNT", "/a=one /a=two"}}),
+              StartsWith("M0_MOUNT: something is mounted at '/a' already"));
+}
+
+TEST(Parse, ABadMountIsASentence) {
+  const auto mount = [](const std::string& text) { return bad({"app", "--mount=" + text}); };
+  EXPECT_EQ(mount("/shop"),
+            "--mount: '/shop' names no application: write PREFIX=MODULE[:ATTR], such as /shop=shop.wsgi");
+  EXPECT_THAT(mount("shop.wsgi"), StartsWith("--mount: 'shop.wsgi' names no application"));
+  EXPECT_EQ(mount("/shop="), "--mount: MODULE is missing: write /shop=MODULE[:ATTR]");
+  EXPECT_EQ(mount("/shop=,threads=2"), "--mount: MODULE is missing: write /shop=MODULE[:ATTR]");
+  EXPECT_EQ(mount("/shop=:app"), "--mount: ':app' is not MODULE[:ATTR]");
+  EXPECT_EQ(mount("/shop=src/shop.py"), "--mount: 'src/shop.py' is a file: name its module, shop");
+  EXPECT_EQ(mount("shop=shop.wsgi"), "--mount: 'shop': a prefix begins with a slash");
+  EXPECT_EQ(mount("=shop.wsgi"), "--mount: the prefix is missing: it is a path such as /reports");
+  EXPECT_EQ(mount("/shop=shop.wsgi,colour=red"),
+            "--mount: 'colour=red' is none of threads=N, max-threads=M, queue=N, queue-timeout=TIME");
+  EXPECT_EQ(bad({"app", "--mount", "/a=one", "--mount", "/a/=two"}), "--mount: something is mounted at '/a' already");
+}
+
+TEST(Parse, APrefixHasOneLane) {
+  EXPECT_EQ(bad({"app", "--mount", "/a=one,threads=1", "--lane", "/a,threads=2"}),
+            "'/a' has a lane from --mount and another from --lane: leave one of them out");
+  EXPECT_THAT(prefixes(good({"app", "--mount", "/a=one", "--lane", "/a"}).config.server.lanes), ElementsAre("/a"));
+}
+
+TEST(Parse, ThereIsAnEndToPrefixes) {
+  Words words{"app"};
+  for (int i = 0; i < 1001; ++i) words.insert(words.end(), {"--lane", fmt::format("/{}", i)});
+  EXPECT_EQ(bad(words), "--lane: 1000 is the most there can be");
+  words.resize(words.size() - 2);
+  EXPECT_EQ(good(words).config.server.lanes.size(), 1000U);
+}
+
+TEST(Parse, ANativeProgramHasLanesAndNoMount) {
+  EXPECT_THAT(prefixes(good({"--lane", "/a"}, {}, Door::Native).config.server.lanes), ElementsAre("/a"));
+  EXPECT_THAT(bad({"--mount", "/a=b"}, {}, Door::Native), StartsWith("unknown option --mount"));
 }
 
 // -- limits, timeouts, logs
