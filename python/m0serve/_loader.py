@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import os
 import os.path
 import sys
 import traceback
@@ -20,9 +21,89 @@ class LoadError(Exception):
         self.trace = trace
 
 
+class ConfigurationError(LoadError):
+    """The applications can each be loaded, but not together: nothing that is tried again."""
+
+
+def load_all(target: str, factory: bool, app_dir: str, mounts: list[tuple[str, str]]) -> list[Callable[..., Any]]:
+    """The application that ``target`` names, then those of ``mounts``: pairs of a prefix and its MODULE[:ATTR].
+
+    Raises LoadError; ConfigurationError where two of them are Django projects with different settings. Django keeps one
+    settings module in an interpreter, and would answer for both projects with those of whichever came first.
+    """
+    settings = _Settings()
+    applications = [load(target, factory, app_dir)]
+    settings.note("/", target)
+    for prefix, mounted in mounts:
+        settings.put_back()
+        try:
+            applications.append(_load(mounted, False, app_dir, f"--mount {prefix}: "))
+        except LoadError:
+            # Which may well be what the wrong settings led to.
+            settings.note(prefix, mounted)
+            raise
+        settings.note(prefix, mounted)
+    settings.leave()
+    return applications
+
+
+class _Settings:
+    """Which Django settings each application asks for, by the variable that its module sets when it is imported."""
+
+    _NAME = "DJANGO_SETTINGS_MODULE"
+
+    def __init__(self) -> None:
+        self._original = os.environ.get(self._NAME)
+        self._first: tuple[str, str, str] | None = None
+
+    def put_back(self) -> None:
+        """So that the next module's setdefault() sets what it means."""
+        self._set(self._original)
+
+    def note(self, prefix: str, target: str) -> None:
+        """After an import. Raises ConfigurationError."""
+        value = os.environ.get(self._NAME, "")
+        if not value:
+            return
+        if self._first is None:
+            self._first = (prefix, target, value)
+            return
+        first_prefix, first_target, first_value = self._first
+        if value != first_value:
+            raise ConfigurationError(
+                f"{first_target} at {first_prefix} has the Django settings {first_value} and {target} at {prefix} has"
+                f" {value}, but an interpreter holds one Django project: run two servers, and let a proxy in front"
+                f" choose by the path"
+            ) from None
+
+    def leave(self) -> None:
+        """As the one project that there is wants it: Django reads the variable when it first needs a setting."""
+        self._set(self._first[2] if self._first else self._original)
+
+    def _set(self, value: str | None) -> None:
+        if value is None:
+            os.environ.pop(self._NAME, None)
+        else:
+            os.environ[self._NAME] = value
+
+
 def load(target: str, factory: bool, app_dir: str) -> Callable[..., Any]:
     """The application that ``target`` names. Raises LoadError."""
     _put_first(app_dir)
+    return _load(target, factory, app_dir)
+
+
+def _load(target: str, factory: bool, app_dir: str, option: str = "") -> Callable[..., Any]:
+    """``option``: before each sentence, of a mounted application."""
+    try:
+        return _find(target, factory, app_dir, mounted=bool(option))
+    except LoadError as error:
+        if not option:
+            raise
+        raise LoadError(option + str(error), error.trace) from None
+
+
+def _find(target: str, factory: bool, app_dir: str, mounted: bool) -> Callable[..., Any]:
     module_name, separator, attribute = target.partition(":")
     if not module_name or (separator and not attribute):
         raise LoadError(f"{target!r} names no application; write MODULE or MODULE:ATTR, such as myproject.wsgi")
@@ -34,7 +115,7 @@ def load(target: str, factory: bool, app_dir: str) -> Callable[..., Any]:
     if factory:
         found = _call(found, name)
         name += "()"
-    _check(found, name, factory)
+    _check(found, name, factory, mounted)
     return found  # type: ignore[no-any-return]
 
 
@@ -123,7 +204,7 @@ def _call(function: Any, name: str) -> Any:
         raise LoadError(f"the factory {name} failed: {_brief(error)}", _trace(error)) from None
 
 
-def _check(found: Any, name: str, factory: bool) -> None:
+def _check(found: Any, name: str, factory: bool, mounted: bool) -> None:
     if not callable(found):
         raise LoadError(
             f"{name} is {_kind(found)}, not a WSGI application; name the callable, such as MODULE:application"
@@ -136,7 +217,11 @@ def _check(found: Any, name: str, factory: bool) -> None:
             inspect.signature(found).bind({}, None)
         except TypeError:
             takes_none = not inspect.signature(found).parameters
-            advice = "if it makes the application, add --factory" if takes_none else "name the WSGI application"
+            advice = "name the WSGI application"
+            if takes_none and mounted:
+                advice = "if it makes the application, keep what it returns in the module and name that"
+            elif takes_none:
+                advice = "if it makes the application, add --factory"
             raise LoadError(f"{name} does not take (environ, start_response); {advice}") from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any, Iterator
@@ -146,6 +147,131 @@ def test_what_is_no_factory(project: Project) -> None:
     project.write("broken.py", "app = 5\n")
     assert "--factory cannot call it" in str(project.refusal("broken:app", factory=True))
     assert "neither 'create_app' nor 'make_app'" in str(project.refusal("broken", factory=True))
+
+
+# -- mounts
+
+SETTINGS = "DJANGO_SETTINGS_MODULE"
+DJANGO = (
+    "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', '{settings}')\nseen = os.environ['" + SETTINGS + "']\n"
+)
+
+
+@pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Set first, so that it is put back whatever a test leaves.
+    monkeypatch.setenv(SETTINGS, "")
+    monkeypatch.delenv(SETTINGS)
+
+
+def django(settings: str) -> str:
+    return DJANGO.format(settings=settings) + WSGI.format(name="application", mark=settings)
+
+
+def load_all(project: Project, target: str, *mounts: tuple[str, str], factory: bool = False) -> list[str]:
+    found = _loader.load_all(target, factory, str(project.folder), list(mounts))
+    return [str(each({}, None)[0]) for each in found]
+
+
+def test_mounted_applications_come_in_their_order(project: Project) -> None:
+    project.write("main.py", WSGI.format(name="app", mark="m"))
+    project.write("one.py", WSGI.format(name="mine", mark="1"))
+    project.write("two/__init__.py", "")
+    project.write("two/wsgi.py", WSGI.format(name="application", mark="2"))
+    assert load_all(project, "main", ("/two", "two"), ("/one", "one:mine")) == ["m", "2", "1"]
+
+
+def test_the_factory_is_the_main_applications(project: Project) -> None:
+    project.write("main.py", "def create_app():\n  return lambda e, s: ['made']\n")
+    project.write("one.py", WSGI.format(name="app", mark="1"))
+    assert load_all(project, "main", ("/one", "one"), factory=True) == ["made", "1"]
+    project.write("made.py", "def create_app(): pass\n")
+    with pytest.raises(_loader.LoadError) as caught:
+        load_all(project, "one", ("/made", "made:create_app"))
+    assert str(caught.value).startswith("--mount /made: ")
+    assert "--factory" not in str(caught.value) and "keep what it returns in the module" in str(caught.value)
+
+
+def test_a_refusal_names_the_mount(project: Project) -> None:
+    project.write("main.py", WSGI.format(name="app", mark="m"))
+    project.write("broken.py", "raise ValueError('boom')\n")
+    with pytest.raises(_loader.LoadError) as caught:
+        load_all(project, "main", ("/b", "broken"))
+    assert str(caught.value) == "--mount /b: cannot import 'broken': ValueError: boom"
+    assert caught.value.trace.endswith("ValueError: boom\n")
+    assert not isinstance(caught.value, _loader.ConfigurationError)
+
+
+@pytest.mark.usefixtures("no_settings")
+def test_two_settings_modules_are_refused(project: Project) -> None:
+    project.write("shop.py", django("shop.settings"))
+    project.write("blog.py", django("blog.settings"))
+    with pytest.raises(_loader.ConfigurationError) as caught:
+        load_all(project, "shop", ("/blog", "blog"))
+    sentence = str(caught.value)
+    for word in ("shop at / ", "shop.settings", "blog at /blog ", "blog.settings", "run two servers"):
+        assert word in sentence, sentence
+    assert "\n" not in sentence and caught.value.trace == ""
+
+
+@pytest.mark.usefixtures("no_settings")
+def test_two_settings_modules_among_mounts_are_refused(project: Project) -> None:
+    project.write("main.py", WSGI.format(name="app", mark="m"))
+    project.write("shop.py", django("shop.settings"))
+    project.write("blog.py", django("blog.settings"))
+    with pytest.raises(_loader.ConfigurationError, match="shop at /s .* blog at /b "):
+        load_all(project, "main", ("/s", "shop"), ("/b", "blog"))
+
+
+@pytest.mark.usefixtures("no_settings")
+def test_what_the_wrong_settings_lead_to_does_not_hide_them(project: Project) -> None:
+    project.write("shop.py", django("shop.settings"))
+    project.write("blog.py", DJANGO.format(settings="blog.settings") + "raise RuntimeError('not in INSTALLED_APPS')\n")
+    with pytest.raises(_loader.ConfigurationError, match="run two servers"):
+        load_all(project, "shop", ("/blog", "blog"))
+
+
+@pytest.mark.usefixtures("no_settings")
+def test_the_same_settings_may_be_mounted_twice(project: Project) -> None:
+    project.write("shop.py", django("shop.settings"))
+    project.write("again.py", django("shop.settings"))
+    assert load_all(project, "shop", ("/a", "shop"), ("/b", "again")) == ["shop.settings"] * 3
+    assert os.environ[SETTINGS] == "shop.settings"
+
+
+@pytest.mark.usefixtures("no_settings")
+def test_settings_of_a_mount_stay_for_what_reads_them_later(project: Project) -> None:
+    project.write("main.py", WSGI.format(name="app", mark="m"))
+    project.write("shop.py", django("shop.settings"))
+    project.write("plain.py", WSGI.format(name="app", mark="p"))
+    load_all(project, "main", ("/s", "shop"), ("/p", "plain"))
+    assert os.environ[SETTINGS] == "shop.settings"
+
+
+@pytest.mark.usefixtures("no_settings")
+def test_without_django_nothing_is_set(project: Project) -> None:
+    project.write("main.py", WSGI.format(name="app", mark="m"))
+    project.write("plain.py", WSGI.format(name="app", mark="p"))
+    load_all(project, "main", ("/p", "plain"))
+    assert SETTINGS not in os.environ
+
+
+def test_settings_from_outside_hold_for_all(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SETTINGS, "outside.settings")
+    project.write("shop.py", django("shop.settings"))
+    project.write("blog.py", django("blog.settings"))
+    load_all(project, "shop", ("/blog", "blog"))
+    assert sys.modules["shop"].seen == sys.modules["blog"].seen == os.environ[SETTINGS] == "outside.settings"
+
+
+def test_a_mount_that_overrules_settings_from_outside(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SETTINGS, "shop.settings")
+    project.write("shop.py", django("shop.settings"))
+    project.write(
+        "blog.py", f"import os\nos.environ['{SETTINGS}'] = 'blog.settings'\n" + WSGI.format(name="app", mark="b")
+    )
+    with pytest.raises(_loader.ConfigurationError):
+        load_all(project, "shop", ("/blog", "blog"))
 
 
 def test_the_worker_hook(project: Project) -> None:

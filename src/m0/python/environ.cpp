@@ -93,21 +93,30 @@ PyObject* EnvironBuilder::template_for(const handler::ListenerInfo* listener) {
   return templates_.back().dict.get();
 }
 
-bool EnvironBuilder::add_path(PyObject* environ, std::string_view path) {
+std::string_view EnvironBuilder::decoded(std::string_view path) {
+  if (path.find('%') == std::string_view::npos) return path;
+  http::percent_decode(path, scratch_);
+  return scratch_;
+}
+
+bool EnvironBuilder::add_path(PyObject* environ, const handler::Exchange& exchange) {
+  const Interpreter::Keys& keys = interpreter_.keys();
+  std::string_view path = exchange.request.path;
   // "*" names the server, not a resource (RFC 9112 3.2.4): no path that an application could route.
   if (path == "*") return true;
-  if (path.find('%') != std::string_view::npos) {
-    http::percent_decode(path, scratch_);
-    path = scratch_;
+  if (exchange.mount_length != 0) {
+    const std::string_view mount = path.substr(0, exchange.mount_length);
+    if (!set(environ, keys.script_name, text(last_mount_, decoded(mount)))) return false;
+    path.remove_prefix(mount.size());
   }
-  return set(environ, interpreter_.keys().path_info, text(last_path_, path));
+  return set(environ, keys.path_info, text(last_path_, decoded(path)));
 }
 
 bool EnvironBuilder::add_request_line(PyObject* environ, const handler::Exchange& exchange) {
   const Interpreter::Keys& keys = interpreter_.keys();
   const http::RequestHead& request = exchange.request;
   if (request.method != "GET" && !set(environ, keys.request_method, text(last_method_, request.method))) return false;
-  if (!add_path(environ, request.path)) return false;
+  if (!add_path(environ, exchange)) return false;
   if (!set(environ, keys.request_uri, text(last_target_, request.target))) return false;
   if (!request.query.empty() && !set(environ, keys.query_string, latin1_text(request.query).get())) return false;
   if (request.version == http::Version::Http10) {

@@ -52,7 +52,9 @@ class EnvironBuilder {
   /// Borrowed; null with an exception. Comparing costs a fifth of making a str and dropping it.
   [[nodiscard]] PyObject* text(LastText& last, std::string_view bytes);
   [[nodiscard]] bool add_request_line(PyObject* environ, const handler::Exchange& exchange);
-  [[nodiscard]] bool add_path(PyObject* environ, std::string_view path);
+  [[nodiscard]] bool add_path(PyObject* environ, const handler::Exchange& exchange);
+  /// Without its escapes; valid until the next call.
+  [[nodiscard]] std::string_view decoded(std::string_view path);
   [[nodiscard]] bool add_peer(PyObject* environ, const handler::Exchange& exchange);
   [[nodiscard]] bool add_fields(PyObject* environ, const handler::Exchange& exchange);
   [[nodiscard]] bool add_known(PyObject* environ, std::size_t index, std::string_view value);
@@ -65,6 +67,7 @@ class EnvironBuilder {
   std::vector<Template> templates_;
   std::array<LastText, kKnownFields.size()> last_values_;
   LastText last_method_;
+  LastText last_mount_;
   LastText last_path_;
   LastText last_target_;
   handler::PeerAddress last_peer_;

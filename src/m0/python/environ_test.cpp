@@ -109,6 +109,30 @@ TEST_F(EnvironTest, TheSamePathTwiceIsNotConfusedWithItsEncodedForm) {
   EXPECT_EQ(value("REQUEST_URI"), "'/%41'");
 }
 
+TEST_F(EnvironTest, AMountIsTheScriptsName) {
+  ask({.target = "/shop/a%20b?q", .mount_length = 5});
+  EXPECT_EQ(value("SCRIPT_NAME"), "'/shop'");
+  EXPECT_EQ(value("PATH_INFO"), "'/a b'");
+  EXPECT_EQ(value("REQUEST_URI"), "'/shop/a%20b?q'");
+  EXPECT_EQ(value("QUERY_STRING"), "'q'");
+  ask({.target = "/shop", .mount_length = 5});
+  EXPECT_EQ(value("SCRIPT_NAME"), "'/shop'");
+  EXPECT_EQ(value("PATH_INFO"), "''");
+  ask({.target = "/shop/"});
+  EXPECT_EQ(value("SCRIPT_NAME"), "''");
+  EXPECT_EQ(value("PATH_INFO"), "'/shop/'");
+}
+
+TEST_F(EnvironTest, AMountIsDecodedLikeThePath) {
+  ask({.target = "/%73hop/%C3%BC", .mount_length = 7});
+  EXPECT_EQ(value("SCRIPT_NAME"), "'/shop'");
+  EXPECT_EQ(value("PATH_INFO"), "'/Ã¼'");
+  EXPECT_EQ(value("REQUEST_URI"), "'/%73hop/%C3%BC'");
+  ask({.target = "/gr%C3%BCn/x", .mount_length = 10});
+  EXPECT_EQ(value("SCRIPT_NAME"), "'/grÃ¼n'");
+  EXPECT_EQ(value("PATH_INFO"), "'/x'");
+}
+
 TEST_F(EnvironTest, LongPathsAreRight) {
   const std::string path = "/" + std::string(1000, 'p');
   ask({.target = path});

@@ -17,6 +17,18 @@ PyObject* leave(PyObject*, PyObject*) noexcept {
 }
 PyMethodDef g_leave = {"leave", leave, METH_NOARGS, nullptr};
 
+std::vector<PyRef> only(PyRef application) {
+  std::vector<PyRef> one;
+  one.push_back(std::move(application));
+  return one;
+}
+
+std::vector<PyObject*> borrowed(const std::vector<PyRef>& kept) {
+  std::vector<PyObject*> objects;
+  for (const PyRef& each : kept) objects.push_back(each.get());
+  return objects;
+}
+
 }  // namespace
 
 const Interpreter& interpreter() {
@@ -63,8 +75,10 @@ std::string Seen::field(std::string_view name) const {
   return "(none)";
 }
 
-Host::Host(PyRef application)
-    : application_(std::move(application)), caller_(interpreter(), application_.get(), *this) {
+Host::Host(PyRef application) : Host(only(std::move(application))) {}
+
+Host::Host(std::vector<PyRef> applications)
+    : kept_(std::move(applications)), applications_(borrowed(kept_)), caller_(interpreter(), applications_, *this) {
   peer.family = handler::PeerAddress::Family::V4;
   peer.bytes = {192, 0, 2, 7};
   peer.port = 40000;
@@ -105,6 +119,8 @@ Seen Host::ask(const Ask& ask) {
   }
   exchange.peer = peer;
   exchange.listener = &listener;
+  exchange.mount_length = ask.mount_length;
+  exchange.target = ask.target_number;
   exchange.submit();
   g_running = &exchange;
   if (before) before(exchange);

@@ -44,6 +44,8 @@ struct Ask {
   http::TargetForm form = http::TargetForm::Origin;
   std::string authority = {};
   bool chunked = false;
+  std::uint32_t mount_length = 0;
+  std::uint16_t target_number = 0;  // which application
 };
 
 /// What the loop would see.
@@ -63,6 +65,8 @@ struct Seen {
 class Host final : public LoopNotifier {
  public:
   explicit Host(PyRef application);
+  /// Several, by target.
+  explicit Host(std::vector<PyRef> applications);
   ~Host();
 
   Seen ask(const Ask& ask);
@@ -80,7 +84,8 @@ class Host final : public LoopNotifier {
   void notify(handler::Exchange& exchange) noexcept override;
 
  private:
-  PyRef application_;
+  std::vector<PyRef> kept_;
+  std::vector<PyObject*> applications_;
   WsgiCaller caller_;
   std::string streamed_;
   unsigned notices_ = 0;

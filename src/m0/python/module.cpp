@@ -25,6 +25,9 @@ int serve(const cli::Invocation& invocation) {
   config.target = settings.application;
   config.factory = settings.factory;
   config.app_dir = settings.app_dir;
+  for (const server::Mount& mount : invocation.config.server.mounts) {
+    if (mount.target > 0) config.mounts.push_back({mount.prefix, settings.mounts.at(mount.target - 1)});
+  }
   config.worker_start = settings.worker_start;
   config.switch_interval = settings.switch_interval;
   config.preload = invocation.config.preload && invocation.config.fork;

@@ -27,26 +27,31 @@ std::string text_of(PyObject* object) {
   return bytes ? std::string(bytes_view(bytes.get())) : std::string();
 }
 
+bool is_loader_error(PyObject* type, const char* name) {
+  const PyRef expected(function_of("m0serve._loader", name));
+  return expected && PyErr_GivenExceptionMatches(type, expected.get()) != 0;
+}
+
 /// The raised m0serve._loader.LoadError as ours, its traceback logged; whatever else was raised is logged too.
-handler::LoadError take_load_error() {
+[[noreturn]] void throw_load_error() {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  const PyRef expected(function_of("m0serve._loader", "LoadError"));
-  if (expected && PyErr_GivenExceptionMatches(type, expected.get()) != 0) {
+  if (is_loader_error(type, "LoadError")) {
     const PyRef kept_type(type);
     const PyRef kept_value(value);
     const PyRef kept_trace(trace);
     const PyRef traceback(PyObject_GetAttrString(value, "trace"));
     const std::string text = text_of(traceback.get());
     if (!text.empty()) base::log::write(base::LogLevel::Error, text);
-    return handler::LoadError(text_of(value));
+    if (is_loader_error(type, "ConfigurationError")) throw handler::ConfigurationError(text_of(value));
+    throw handler::LoadError(text_of(value));
   }
   PyErr_Restore(type, value, trace);
   base::log::write(base::LogLevel::Error, take_traceback());
-  return handler::LoadError("the application cannot be loaded: the traceback above says why");
+  throw handler::LoadError("the application cannot be loaded: the traceback above says why");
 }
 
 }  // namespace
@@ -56,7 +61,7 @@ PythonApplication::PythonApplication(PythonConfig config) : config_(std::move(co
 void PythonApplication::set_surroundings(const Surroundings& surroundings) noexcept {
   surroundings_ = surroundings;
   // A worker of --preload: loaded before the fork, so its hook runs now. A failure is told at the first thread.
-  if (application_ == nullptr || !config_.preload) return;
+  if (applications_.empty() || !config_.preload) return;
   try {
     const MainAttached attached(main_);
     run_worker_hook();
@@ -72,7 +77,7 @@ void PythonApplication::run_worker_hook() {
   const PyRef worker(PyLong_FromUnsignedLong(surroundings_.worker));
   if (!run || !target || !worker ||
       !PyRef(PyObject_CallFunctionObjArgs(run.get(), target.get(), worker.get(), nullptr))) {
-    throw take_load_error();
+    throw_load_error();
   }
 }
 
@@ -82,20 +87,33 @@ void PythonApplication::load() {
   const PyRef prepare = function_of("m0serve._interpreter", "prepare");
   const PyRef interval(PyFloat_FromDouble(std::chrono::duration<double>(config_.switch_interval).count()));
   if (!prepare || !interval || !PyRef(PyObject_CallFunctionObjArgs(prepare.get(), interval.get(), nullptr))) {
-    throw take_load_error();
+    throw_load_error();
   }
   interpreter_ = std::make_unique<Interpreter>(surroundings_);
   interpreter_->returned().on_first([this] { main_.wake(); });
 
-  const PyRef load = function_of("m0serve._loader", "load");
+  load_applications();
+  if (!config_.preload) run_worker_hook();
+}
+
+void PythonApplication::load_applications() {
+  const PyRef load = function_of("m0serve._loader", "load_all");
   const PyRef target = utf8_text(config_.target);
   const PyRef app_dir(PyUnicode_DecodeFSDefault(config_.app_dir.c_str()));
-  if (!load || !target || !app_dir) throw take_load_error();
-  PyRef found(PyObject_CallFunctionObjArgs(load.get(), target.get(), config_.factory ? Py_True : Py_False,
-                                           app_dir.get(), nullptr));
-  if (!found) throw take_load_error();
-  application_ = found.release();
-  if (!config_.preload) run_worker_hook();
+  const PyRef mounts(PyList_New(0));
+  if (!load || !target || !app_dir || !mounts) throw_load_error();
+  for (const PythonMount& mount : config_.mounts) {
+    const PyRef prefix = utf8_text(mount.prefix);
+    const PyRef mounted = utf8_text(mount.target);
+    const PyRef pair(prefix && mounted ? PyTuple_Pack(2, prefix.get(), mounted.get()) : nullptr);
+    if (!pair || PyList_Append(mounts.get(), pair.get()) != 0) throw_load_error();
+  }
+  const PyRef found(PyObject_CallFunctionObjArgs(load.get(), target.get(), config_.factory ? Py_True : Py_False,
+                                                 app_dir.get(), mounts.get(), nullptr));
+  if (!found) throw_load_error();
+  for (Py_ssize_t i = 0; i < PyList_Size(found.get()); ++i) {
+    applications_.push_back(Py_NewRef(PyList_GetItem(found.get(), i)));
+  }
 }
 
 unsigned PythonApplication::parallelism() const noexcept { return 1; }
@@ -105,11 +123,11 @@ std::unique_ptr<handler::ThreadBody> PythonApplication::make_thread(const pool::
   if (!refusal_.empty()) throw std::runtime_error(refusal_);
   // The loop starts these threads and has signals blocked; a program that a view starts would inherit that.
   pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
-  return std::make_unique<WsgiThread>(*interpreter_, application_, context);
+  return std::make_unique<WsgiThread>(*interpreter_, applications_, context);
 }
 
 void PythonApplication::wait(int wake_fd) {
-  if (application_ != nullptr) main_.watch_signals();
+  if (!applications_.empty()) main_.watch_signals();
   main_.wait(wake_fd, interpreter_ ? &interpreter_->returned() : nullptr);
 }
 

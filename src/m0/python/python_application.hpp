@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "m0/handler/application.hpp"
 #include "m0/python/interpreter.hpp"
@@ -14,12 +15,19 @@
 
 namespace m0::python {
 
+/// Another application beside the main one.
+struct PythonMount {
+  std::string prefix;  // for what is said about it
+  std::string target;  // MODULE[:ATTR]
+};
+
 struct PythonConfig {
-  std::string target = {};        // MODULE[:ATTR]
-  bool factory = false;           // the target makes the application
-  std::string app_dir = ".";      // first on sys.path
-  bool preload = false;           // load() runs in the supervisor, before the fork
-  std::string worker_start = {};  // MODULE:FUNC, called in each worker with its index; empty: none
+  std::string target = {};               // MODULE[:ATTR]
+  std::vector<PythonMount> mounts = {};  // Exchange::target 1 and on; 0 is the main application
+  bool factory = false;                  // the main target makes the application
+  std::string app_dir = ".";             // first on sys.path
+  bool preload = false;                  // load() runs in the supervisor, before the fork
+  std::string worker_start = {};         // MODULE:FUNC, called in each worker with its index; empty: none
   base::Duration switch_interval = std::chrono::milliseconds(1);
 };
 
@@ -44,15 +52,16 @@ class PythonApplication final : public handler::Application {
   [[nodiscard]] bool unloaded() const noexcept { return unloaded_; }
 
  private:
+  void load_applications();
   void run_worker_hook();
 
   const PythonConfig config_;
   MainThread main_;
   Surroundings surroundings_;
   std::unique_ptr<Interpreter> interpreter_;
-  PyObject* application_ = nullptr;  // never dropped, like the interpreter's other objects
-  sigset_t signals_{};               // blocked where the application was loaded: what it expects everywhere
-  std::string refusal_;              // why this worker cannot start, found where nobody could be told
+  std::vector<PyObject*> applications_;  // by target; never dropped, like the interpreter's other objects
+  sigset_t signals_{};                   // blocked where the application was loaded: what it expects everywhere
+  std::string refusal_;                  // why this worker cannot start, found where nobody could be told
   bool unloaded_ = false;
 };
 

@@ -246,6 +246,31 @@ std::string refusal(PythonConfig config) {
   return "(loaded)";
 }
 
+TEST(PythonApplication, MountedApplicationsAreLoadedWithIt) {
+  const Folder main_folder("main_of_two", "def app(e, s): pass\n");
+  const Folder folder("mounted_of_two", "loaded = True\ndef mine(e, s): pass\n");
+  PythonConfig config{.target = "main_of_two", .app_dir = main_folder.path()};
+  config.mounts = {{"/m", "mounted_of_two:mine"}};
+  EXPECT_NE(refusal(config).find("--mount /m: there is no module 'mounted_of_two'"), std::string::npos);
+  const Script script("import sys\nsys.path.insert(1, '" + folder.path() + "')\n");
+  EXPECT_EQ(refusal(config), "(loaded)");
+  EXPECT_EQ(ask_module("mounted_of_two", "m.loaded"), "True");
+}
+
+TEST(PythonApplication, WhatCannotBeLoadedTogetherIsAnErrorOfItsOwn) {
+  const std::string django = "import os\nos.environ['DJANGO_SETTINGS_MODULE'] = __name__ + '_settings'\n";
+  const Folder folder("shop_of_two", django + "def app(e, s): pass\n");
+  std::ofstream(folder.path() + "/blog_of_two.py") << django << "def app(e, s): pass\n";
+  PythonApplication application(
+      {.target = "shop_of_two", .mounts = {{"/blog", "blog_of_two"}}, .app_dir = folder.path()});
+  try {
+    application.load();
+    ADD_FAILURE() << "loaded";
+  } catch (const handler::ConfigurationError& error) {
+    EXPECT_NE(std::string(error.what()).find("run two servers"), std::string::npos) << error.what();
+  }
+}
+
 TEST(PythonApplication, WhatCannotBeLoadedIsOneSentence) {
   const Folder folder("refused_app",
                       "text = 'x'\ndef hook(worker): raise ValueError('not today')\ndef app(e, s): pass\n");

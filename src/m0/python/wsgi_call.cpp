@@ -245,8 +245,8 @@ PyRef WsgiCall::make_environ() noexcept {
 }
 
 void WsgiCall::call_application(PyRef environ) noexcept {
-  PyRef result(
-      PyObject_CallFunctionObjArgs(caller_.application_, environ.get(), caller_.handles_.start_response(), nullptr));
+  PyRef result(PyObject_CallFunctionObjArgs(caller_.applications_[exchange_.target], environ.get(),
+                                            caller_.handles_.start_response(), nullptr));
   leave_if_forked();
   if (!result) return failed();
   bool sent = false;

@@ -1,6 +1,7 @@
 #pragma once
 // One request through a WSGI application (PEP 3333).
 
+#include <span>
 #include <vector>
 
 #include "m0/handler/exchange.hpp"
@@ -12,14 +13,14 @@
 
 namespace m0::python {
 
-/// Calls an application for one exchange after the other and keeps between them what need not be made anew. Made, used
+/// Calls applications for one exchange after the other and keeps between them what need not be made anew. Made, used
 /// and destroyed attached, on one thread.
 class WsgiCaller {
  public:
-  /// `application` is borrowed, for as long as the process lives.
-  WsgiCaller(const Interpreter& interpreter, PyObject* application, LoopNotifier& loop) noexcept
+  /// `applications` by Exchange::target; borrowed, for as long as the process lives.
+  WsgiCaller(const Interpreter& interpreter, std::span<PyObject* const> applications, LoopNotifier& loop) noexcept
       : interpreter_(interpreter),
-        application_(application),
+        applications_(applications),
         loop_(loop),
         handles_(interpreter.handles_type()),
         environs_(interpreter) {}
@@ -31,7 +32,7 @@ class WsgiCaller {
   friend class WsgiCall;
 
   const Interpreter& interpreter_;
-  PyObject* application_;
+  std::span<PyObject* const> applications_;
   LoopNotifier& loop_;
   CallHandles handles_;
   EnvironBuilder environs_;

@@ -80,7 +80,8 @@ void whole_call(benchmark::State& state, const Fields& fields) {
   handler::Exchange exchange(budget);
   fill(exchange, fields, listener);
   QuietLoop loop;
-  WsgiCaller caller(interpreter(), application(), loop);
+  PyObject* const applications[] = {application()};
+  WsgiCaller caller(interpreter(), applications, loop);
   std::uint16_t port = 40000;
   for ([[maybe_unused]] auto _ : state) {
     exchange.response.clear();

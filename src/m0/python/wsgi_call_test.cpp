@@ -26,6 +26,26 @@ void expect_plain_500(const Seen& seen) {
   EXPECT_FALSE(seen.aborted);
 }
 
+// ---- which application
+
+TEST(WsgiCall, TheOneThatIsAskedAnswers) {
+  const Script script(R"(
+def answering(text):
+    def app(environ, start_response):
+        start_response('200 OK', [])
+        return [text]
+    return app
+first, second = answering(b'first'), answering(b'second')
+)");
+  std::vector<PyRef> both;
+  both.push_back(script.get("first"));
+  both.push_back(script.get("second"));
+  Host host(std::move(both));
+  EXPECT_EQ(host.ask({.target_number = 1}).body, "second");
+  EXPECT_EQ(host.ask({.target_number = 0}).body, "first");
+  EXPECT_EQ(host.ask({.target_number = 1}).body, "second");
+}
+
 // ---- answers whose length is known
 
 TEST(WsgiCall, AListOfOneIsAnsweredWhole) {

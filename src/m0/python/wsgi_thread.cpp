@@ -18,7 +18,8 @@ bool call(const char* function, PyObject* first, PyObject* second) noexcept {
 
 }  // namespace
 
-WsgiThread::WsgiThread(const Interpreter& interpreter, PyObject* application, const pool::ThreadContext& context)
+WsgiThread::WsgiThread(const Interpreter& interpreter, std::span<PyObject* const> applications,
+                       const pool::ThreadContext& context)
     : interpreter_(interpreter) {
   const Attached attached(attachment_);
   const PyRef lane = utf8_text(context.lane);
@@ -27,7 +28,7 @@ WsgiThread::WsgiThread(const Interpreter& interpreter, PyObject* application, co
     log_exception("a pool thread");
     throw std::runtime_error("the interpreter took no thread for the pool: the traceback above says why");
   }
-  caller_.emplace(interpreter_, application, static_cast<LoopNotifier&>(*this));
+  caller_.emplace(interpreter_, applications, static_cast<LoopNotifier&>(*this));
 }
 
 WsgiThread::~WsgiThread() {

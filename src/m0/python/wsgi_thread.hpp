@@ -1,7 +1,8 @@
 #pragma once
-// A pool thread that runs a WSGI application.
+// A pool thread that runs WSGI applications.
 
 #include <optional>
+#include <span>
 
 #include "m0/handler/application.hpp"
 #include "m0/python/gil.hpp"
@@ -14,8 +15,9 @@ namespace m0::python {
 /// Made, run and destroyed on its own thread, detached.
 class WsgiThread final : public handler::ThreadBody, private LoopNotifier {
  public:
-  /// Throws std::runtime_error when the interpreter does not take the thread.
-  WsgiThread(const Interpreter& interpreter, PyObject* application, const pool::ThreadContext& context);
+  /// `applications` by target. Throws std::runtime_error when the interpreter does not take the thread.
+  WsgiThread(const Interpreter& interpreter, std::span<PyObject* const> applications,
+             const pool::ThreadContext& context);
   ~WsgiThread() override;
 
   void run(handler::JobThread& thread) noexcept override;
