@@ -1,13 +1,14 @@
-// The native server that the pool probe asks: /fast answers at once, /slow blocks in a system call for 400 ms. It sleeps
-// and does not spin: the pool is for handlers that block.
+// The native server that the pool probe asks: /fast answers at once, /slow blocks in a system call for 400 ms. It
+// sleeps and does not spin: the pool is for handlers that block.
 //
-// PROBE_HANDLER=loop runs both on the loop, which breaks the promise of a LoopHandler on purpose: that is what the pool is
-// compared with. PROBE_HANDLER=pool runs them on the pool's threads. The flags are those of every m0::Server.
+// PROBE_HANDLER=loop runs both on the loop, which breaks the promise of a LoopHandler on purpose: that is what the pool
+// is compared with. PROBE_HANDLER=pool runs them on the pool's threads. The flags are those of every m0::Server.
+
+#include <m0/m0.hpp>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <m0/m0.hpp>
 #include <string_view>
 #include <thread>
 
