@@ -1,14 +1,12 @@
 #include "m0/native/native_application.hpp"
 
 #include <poll.h>
-#include <sched.h>
 
-#include <algorithm>
 #include <exception>
-#include <thread>
 
 #include "m0/base/logger.hpp"
 #include "m0/base/metric.hpp"
+#include "m0/base/processors.hpp"
 #include "m0/handler/problem.hpp"
 
 namespace m0::native {
@@ -120,13 +118,7 @@ class NativeLoop final : public handler::LoopBody {
 
 }  // namespace
 
-unsigned NativeApplication::parallelism() const noexcept {
-  cpu_set_t usable;
-  if (::sched_getaffinity(0, sizeof usable, &usable) == 0) {
-    return std::max(1U, static_cast<unsigned>(CPU_COUNT(&usable)));
-  }
-  return std::max(1U, std::thread::hardware_concurrency());
-}
+unsigned NativeApplication::parallelism() const noexcept { return base::usable_processors(); }
 
 std::unique_ptr<handler::ThreadBody> NativeApplication::make_thread(const pool::ThreadContext& context,
                                                                     std::span<const std::uint16_t> targets) {

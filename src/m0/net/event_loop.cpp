@@ -28,7 +28,7 @@ void EventLoop::run(TurnSteps& steps) {
     ++turns_;
     // 1. poll
     base::Instant until = std::min(next_timer, next_look);
-    if (until <= now_ || steps.work_left()) {
+    if (until <= now_ || steps.work_left() || steps.spin()) {
       until = now_;
     } else {
       const base::Duration time = steps.nap();

@@ -1,10 +1,10 @@
 #pragma once
 // The loop: one thread, one epoll, and the order of things inside one turn.
 //
-//   1. poll           wait for sockets, the waker, or the nearest deadline; do not wait while work is left over. While
-//   the
-//                     pools are busy with a batch, first nap: wait for the waker alone, so that requests which arrive
-//                     meanwhile are read in one go instead of one wake each
+//   1. poll           wait for sockets, the waker, or the nearest deadline; do not wait while work is left over. Before
+//                     it sleeps the loop may spin for some microseconds, for an answer that is about to come. While the
+//                     pools are busy with a batch it first naps: it waits for the waker alone, so that requests which
+//                     arrive meanwhile are read in one go instead of one wake each
 //   2. dispatch       each ready socket is read; then connections that have more to do than their budget allowed
 //   3. drain          what pool threads sent back
 //   4. timers         sweeps and housekeeping that are due
@@ -61,6 +61,9 @@ class TurnSteps {
   virtual void write() = 0;
   /// 7: returns when the lanes want to be looked at again.
   virtual base::Instant hand_over(base::Instant now) = 0;
+  /// 1: looks for some microseconds whether something comes back, where that is likely; asked before a poll that would
+  /// wait. True: it came.
+  virtual bool spin() = 0;
   /// 1: how long the sockets may wait because the pools have enough to do; asked before a poll that would wait. Zero:
   /// not at all.
   virtual base::Duration nap() = 0;

@@ -32,6 +32,10 @@ class Steps : public TurnSteps {
     order += 'h';
     return next_look;
   }
+  bool spin() override {
+    ++spins;
+    return came;
+  }
   base::Duration nap() override { return nap_for; }
   void reap() override {
     order += 'r';
@@ -42,6 +46,8 @@ class Steps : public TurnSteps {
   std::string order;
   base::Instant next_timer = base::Instant::max();
   base::Instant next_look = base::Instant::max();
+  unsigned spins = 0;
+  bool came = false;
   base::Duration nap_for{};
   std::function<void()> on_drain;
   std::function<void()> on_reap;
@@ -167,6 +173,31 @@ TEST(EventLoop, ADeadlineEndsTheWait) {
   };
   loop.run(steps);
   EXPECT_GE(base::now(), deadline);
+}
+
+TEST(EventLoop, WhatASpinFoundIsNotSleptOver) {
+  EventLoop loop;
+  Steps steps;
+  steps.came = true;
+  unsigned turns = 0;
+  steps.on_reap = [&] {
+    if (++turns == 5) loop.stop();
+  };
+  loop.run(steps);  // no deadline and no socket: a poll that waited would wait for ever
+  EXPECT_EQ(steps.spins, 4U) << "not before the first poll, which is due at once";
+  EXPECT_EQ(steps.order.substr(0, 5), "adtwh") << "and each turn is a whole one";
+}
+
+TEST(EventLoop, NothingIsSpunForWhileWorkIsLeft) {
+  EventLoop loop;
+  Steps steps;
+  unsigned turns = 0;
+  steps.on_work_left = [] { return true; };
+  steps.on_reap = [&] {
+    if (++turns == 5) loop.stop();
+  };
+  loop.run(steps);
+  EXPECT_EQ(steps.spins, 0U);
 }
 
 TEST(EventLoop, ANapIsForTheWakerAloneAndThenTheSocketsHaveTheirTurn) {

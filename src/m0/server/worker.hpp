@@ -20,6 +20,7 @@
 #include "m0/server/dispatcher.hpp"
 #include "m0/server/loop_shared.hpp"
 #include "m0/server/mount_table.hpp"
+#include "m0/server/spin_gate.hpp"
 
 namespace m0::server {
 
@@ -62,6 +63,7 @@ class Worker final : private net::TurnSteps, private RequestSink {
   base::Instant timers(base::Instant now) override;
   void write() override;
   base::Instant hand_over(base::Instant now) override;
+  bool spin() override;
   base::Duration nap() override;
   void reap() override;
   bool work_left() override;
@@ -97,6 +99,9 @@ class Worker final : private net::TurnSteps, private RequestSink {
   std::atomic<Stop> stop_wanted_{Stop::No};
   std::string failure_;
   Stop stop_ = Stop::No;  // what the loop has acted on
+  SpinGate spin_gate_;
+  std::size_t with_pool_ = 0;  // requests that the pool has
+  unsigned came_back_ = 0;     // answers and notices of this turn
   bool pool_stopping_ = false;
   bool all_threads_left_ = false;
   base::Instant stop_deadline_ = base::Instant::max();
