@@ -4,7 +4,8 @@ import subprocess
 import pytest
 
 from . import probe_cells
-from .probe_cells import CLOSED, FIRST, FULL, LOOP, OPEN, POOL, QUICK, arguments, measurement
+from .probe_cells import CLOSED, FIRST, FULL, LOOP, OPEN, POOL, QUICK, arguments, measurement, runs
+from .rounds import Row
 from .servers import Recipe, granian, uwsgi
 from .stub_server import Stub
 
@@ -33,6 +34,13 @@ def test_a_look_has_the_columns_that_are_asserted() -> None:
 def test_the_rows_have_names_of_their_own() -> None:
     names = [recipe.name for recipe in [*probe_cells.ROWS, *probe_cells.peers(True)]]
     assert len(names) == len(set(names))
+
+
+def test_a_cell_that_is_over_at_once_runs_more_often() -> None:
+    wanted = runs(FULL)
+    assert wanted(Row("pool of 4", "0")) == FULL.runs == 3
+    assert wanted(Row("pool of 4", "0", [{"seconds": 0.02}])) == 15
+    assert wanted(Row("pool of 4", "6", [{"seconds": 20.4}])) == 3
 
 
 @pytest.mark.parametrize("geometry", probe_cells.GEOMETRIES)

@@ -1,6 +1,18 @@
 """The pool probe's cells as Markdown, the published figures beside ours."""
 
-from .probe_cells import BLOCK_MS, CLOSED, FIRST, GROWING, LOOP, OPEN, POOL, PYTHON_GROWING, PYTHON_POOL
+from .probe_cells import (
+    BLOCK_MS,
+    CLOSED,
+    FIRST,
+    GROWING,
+    LOOP,
+    OPEN,
+    POOL,
+    PYTHON_GROWING,
+    PYTHON_POOL,
+    SHORT_SECONDS,
+    SHORT_TIMES,
+)
 from .report import table
 from .rounds import Row, Rows
 
@@ -20,7 +32,7 @@ _SHOWS = {
     PYTHON_GROWING.name: _RESULT,
 }
 
-# Another machine's, in the first geometry; and what the peers did here before, in the field: p50, or p50 / p99.
+# Another machine's, in the first geometry; and what the peers did here before, in the field. A p50, or p50 / p99.
 _PUBLISHED: dict[str, dict[str, dict[int, str]]] = {
     FIRST: {
         LOOP.name: {2: "405", 6: "2022 / 2026"},
@@ -52,7 +64,8 @@ def summary(geometry: str, rows: Rows, columns: tuple[int, ...]) -> str:
             lines.append([name, *cells, _SHOWS.get(name, "a peer")])
         if name in published:
             known = published[name]
-            lines.append([f"*{name}, published*", *(known.get(column, "") for column in columns), ""])
+            origin = "published" if geometry == FIRST else "before"
+            lines.append([f"*{name}, {origin}*", *(known.get(column, "") for column in columns), ""])
     head = ["p50 / p99 ms beside", *(f"{column} blockers" for column in columns), "what the row shows"]
     return f"### {geometry}: {_TITLES[geometry]}\n\n{table(head, lines)}\n"
 
@@ -66,13 +79,15 @@ def cells(rows: Rows) -> str:
             if row is None:
                 continue
             times = [_ms(row.median(f"{key}_ms")) for key in ("p50", "p99", "max")]
+            taken = str(len(row.samples))
             count, errors = (f"{row.median(key):.0f}" for key in ("count", "errors"))
-            lines.append([name, case, *times, count, errors, f"{row.median('slow_per_s'):.2f}"])
-    return table(["row", "blockers", "p50 ms", "p99 ms", "max ms", "count", "errors", "slow/s"], lines) + "\n"
+            lines.append([name, case, taken, *times, count, errors, f"{row.median('slow_per_s'):.2f}"])
+    return table(["row", "blockers", "runs", "p50 ms", "p99 ms", "max ms", "count", "errors", "slow/s"], lines) + "\n"
 
 
 def heading(runs: int) -> str:
     return (
         f"The slow route blocks for {BLOCK_MS:g} ms; each blocker asks it without a pause. "
-        f"{f'Medians of {runs} runs' if runs > 1 else 'One run'}.\n"
+        f"{f'Medians of {runs} runs' if runs > 1 else 'One run'}; of {SHORT_TIMES} times as many where a cell is over "
+        f"in less than {SHORT_SECONDS:g} s.\n"
     )

@@ -16,9 +16,9 @@ def test_published_figures_stand_under_ours() -> None:
     assert lines[7] == "| *pool of 4, published* | 0.2-0.3 | 0.2-0.3 |  |"
 
 
-def test_a_peer_that_is_left_out_keeps_its_published_line() -> None:
+def test_a_peer_that_is_left_out_keeps_its_earlier_line() -> None:
     told = summary(CLOSED, _rows(POOL.name), (0, 2))
-    assert "| *granian 4, published* | 0.13 | 0.12 |  |" in told
+    assert "| *granian 4, before* | 0.13 | 0.12 |  |" in told
     assert "| granian 4 |" not in told
 
 
@@ -30,5 +30,5 @@ def test_a_cell_that_was_not_measured_is_said() -> None:
 
 def test_every_cell_tells_how_many_it_counted() -> None:
     lines = cells(_rows(POOL.name)).splitlines()
-    assert lines[2] == "| pool of 4 | 0 | 0.12 | 12.3 | 406 | 52 | 1 | 9.88 |"
+    assert lines[2] == "| pool of 4 | 0 | 1 | 0.12 | 12.3 | 406 | 52 | 1 | 9.88 |"
     assert len(lines) == 4

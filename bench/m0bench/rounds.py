@@ -50,19 +50,28 @@ def ratio(a: Row, b: Row, key: str) -> float:
 
 
 def take_turns(
-    servers: list[Server], cases: dict[str, Any], rounds: int, measure: Callable[[Server, Any], Sample]
+    servers: list[Server],
+    cases: dict[str, Any],
+    rounds: int | Callable[[Row], int],
+    measure: Callable[[Server, Any], Sample],
 ) -> Rows:
     """Every server in every case, `rounds` times. Servers are the innermost turn: what is compared is seconds apart.
+
+    A function says for each row, by what it has so far, how many rounds it takes part in.
 
     A server that cannot be measured in a case is told and sits out the rest of that case; what it has so far still
     pairs round by round.
     """
     rows = Rows(Row(server.name, case) for case in cases for server in servers)
+    turns = list(zip(rows, [(server, parameter) for parameter in cases.values() for server in servers]))
     failed = set()
-    for _ in range(rounds):
-        for row, (server, parameter) in zip(rows, [(s, p) for p in cases.values() for s in servers]):
-            if id(row) in failed:
-                continue
+
+    def unfinished(row: Row) -> bool:
+        wanted = rounds(row) if callable(rounds) else rounds
+        return id(row) not in failed and len(row.samples) < wanted
+
+    while pending := [(row, *turn) for row, turn in turns if unfinished(row)]:
+        for row, server, parameter in pending:
             try:
                 row.samples.append(measure(server, parameter))
             except (subprocess.CalledProcessError, ValueError) as problem:

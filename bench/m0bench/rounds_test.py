@@ -37,6 +37,21 @@ def test_servers_take_turns_within_a_round() -> None:
     ]
 
 
+def test_a_row_says_how_many_rounds_it_takes_part_in() -> None:
+    turns = []
+
+    def measure(server: Server, parameter: Any) -> Sample:
+        turns.append(server.name)
+        return {"rps": 1.0 if server.name == "a" else 9.0}
+
+    def wanted(row: Row) -> int:
+        return 3 if row.samples and row.samples[0]["rps"] < 5 else 1
+
+    rows = take_turns(_servers("a", "b"), {"x": 1}, wanted, measure)
+    assert turns == ["a", "b", "a", "a"]
+    assert [len(row.samples) for row in rows] == [3, 1]
+
+
 def test_a_server_that_fails_sits_out_that_case_alone() -> None:
     def measure(server: Server, parameter: Any) -> Sample:
         if (server.name, parameter) == ("a", 1):
