@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 60
 # More words for scripts/test.
 TEST_OPTIONS ?=
 
-.PHONY: help demo build test test-unit test-blackbox lint format bench fuzz sanitize sabotage wheel install clean
+.PHONY: help demo build test test-unit test-blackbox lint format bench probe fuzz sanitize sabotage wheel install clean
 .DEFAULT_GOAL := help
 
 help:
@@ -76,6 +76,12 @@ bench:
 	@scripts/setup build bench
 	@scripts/build release
 	@bench/run
+
+## make probe           the route that blocks beside the one that does not: tables, and what they must show
+probe:
+	@scripts/setup build bench
+	@scripts/build release
+	@bench/probe
 
 ## make install         launcher in PREFIX/bin, package in PREFIX/lib/m0serve (PREFIX=/usr/local)
 install: build
