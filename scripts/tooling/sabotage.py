@@ -18,7 +18,7 @@ from tooling.tally import Outcome, failed, passed
 
 TABLE = ROOT / "tests" / "tooling" / "sabotage.toml"
 HOME = ROOT / "build" / "sabotage"
-COPIED = ("src", "cmake", "CMakeLists.txt", "CMakePresets.json")
+COPIED = ("src", "include", "cmake", "CMakeLists.txt", "CMakePresets.json")
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,9 @@ namespace m0::base {
   return text;
 }
 
+/// Empties a string and gives its memory back, which clear() does not, nor an assignment of an empty one.
+inline void free_room(std::string& text) noexcept { std::string().swap(text); }
+
 /// Appends a decimal number.
 inline void append_decimal(std::string& out, std::uint64_t value) {
   char digits[20];

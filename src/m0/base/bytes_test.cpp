@@ -46,5 +46,12 @@ TEST(Bytes, AppendsDecimals) {
   EXPECT_EQ(out, "n=0,1234567890,18446744073709551615");
 }
 
+TEST(Bytes, FreeRoomGivesTheMemoryBack) {
+  std::string text(100'000, 'x');
+  free_room(text);
+  EXPECT_TRUE(text.empty());
+  EXPECT_LT(text.capacity(), 100U);
+}
+
 }  // namespace
 }  // namespace m0::base

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "m0/base/bytes.hpp"
 #include "m0/base/metric.hpp"
 
 namespace m0::handler {
@@ -102,7 +103,7 @@ void BodyStore::clear() noexcept {
     budget_->memory_used -= size_;
   }
   // What one request needed is not kept for the next one, which may never come.
-  if (memory_.capacity() > 4096) memory_ = std::string();
+  if (memory_.capacity() > kKept) base::free_room(memory_);
   memory_.clear();
   size_ = 0;
 }

@@ -26,6 +26,7 @@ enum class BodyAppend : std::uint8_t { Ok, OverBudget, DiskFailed };
 class BodyStore {
  public:
   static constexpr std::size_t kInMemory = 64 * 1024;
+  static constexpr std::size_t kKept = 4096;  // of room, for the next request
 
   explicit BodyStore(BodyBudget& budget) noexcept : budget_(&budget) {}
   ~BodyStore() { clear(); }
@@ -40,6 +41,8 @@ class BodyStore {
   /// The whole body when it is in memory.
   [[nodiscard]] bool in_memory() const noexcept { return !file_; }
   [[nodiscard]] std::string_view memory() const noexcept { return memory_; }
+  /// The room that is held for bytes in memory.
+  [[nodiscard]] std::size_t room() const noexcept { return memory_.capacity(); }
   /// Reads up to into.size() bytes from `offset`, from memory or file; 0 at the end, -1 with errno on failure.
   [[nodiscard]] std::ptrdiff_t read_at(std::uint64_t offset, std::span<char> into) const noexcept;
 

@@ -195,6 +195,18 @@ TEST_F(BodyStoreTest, IsUsedAgainAfterItWasCleared) {
   }
 }
 
+TEST_F(BodyStoreTest, GivesItsRoomBack) {
+  BodyStore body(budget_);
+  ASSERT_EQ(body.append(std::string(60'000, 'x')), BodyAppend::Ok);
+  EXPECT_GE(body.room(), 60'000U);
+  body.clear();
+  EXPECT_LE(body.room(), BodyStore::kKept);
+  ASSERT_EQ(body.append(std::string(60'000, 'x')), BodyAppend::Ok);
+  ASSERT_EQ(body.append(std::string(60'000, 'x')), BodyAppend::Ok);
+  EXPECT_FALSE(body.in_memory());
+  EXPECT_LE(body.room(), BodyStore::kKept) << "what is in the file is not in memory too";
+}
+
 TEST_F(BodyStoreTest, TheFileHasNoName) {
   const TemporaryDirectory place;
   const int status = in_child([&] {

@@ -65,6 +65,9 @@ class Exchange final : public pool::CompletionNode {
   base::SlotHandle connection;
   http::StreamId stream = 0;
 
+  /// Its place among those of its worker; the loop's.
+  std::size_t pool_index = 0;
+
   /// When the loop gives it up if it still waits for a thread; the loop's.
   base::Instant queue_deadline = base::Instant::max();
 

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "m0/base/bytes.hpp"
+
 namespace m0::python {
 namespace {
 thread_local int t_error = 0;
@@ -21,7 +23,7 @@ void BodyReader::attach(const handler::BodyStore& body) noexcept {
 void BodyReader::detach() noexcept {
   const std::lock_guard lock(mutex_);
   body_ = nullptr;
-  ahead_ = std::string();
+  base::free_room(ahead_);
 }
 
 bool BodyReader::in_memory() noexcept {

@@ -22,6 +22,7 @@ struct Timeouts {
   base::Duration body = std::chrono::seconds(30);      // between two pieces of a body
   base::Duration idle = std::chrono::seconds(60);      // a kept connection without a request
   base::Duration write = std::chrono::seconds(60);     // between two pieces of an answer that the client takes
+  base::Duration silence = std::chrono::seconds(30);   // of a stream, to a client that has ended its side
   base::Duration graceful = std::chrono::seconds(30);  // from a stop until what is left is ended
 };
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "m0/base/bytes.hpp"
 #include "m0/base/check.hpp"
 #include "m0/base/logger.hpp"
 #include "m0/base/metric.hpp"
@@ -379,7 +380,7 @@ void Connection::close_after_answer() {
   }
   state_ = State::Lingering;
   discarded_ = 0;
-  leftover_ = std::string();
+  base::free_room(leftover_);
   input_parked_ = output_blocked_ = false;
   linger_since_ = shared_.linger_in_all.stamp(shared_.loop.now());
   wait_for(Wait::Linger);

@@ -14,14 +14,10 @@ LoopShared::LoopShared(net::EventLoop& event_loop, const Config& settings, Reque
       h1{settings.limits, {}},
       bodies{settings.body_memory, settings.body_disk},
       exchanges(bodies),
-      clocks{net::TickClock(base::Duration::zero()),
-             net::TickClock(settings.timeouts.idle),
-             net::TickClock(settings.timeouts.head),
-             net::TickClock(settings.timeouts.body),
-             net::TickClock(settings.timeouts.write),
-             net::TickClock(kLingerQuiet),
-             net::TickClock(kSilence),
-             net::TickClock(base::Duration::zero())},
+      clocks{net::TickClock(base::Duration::zero()),    net::TickClock(settings.timeouts.idle),
+             net::TickClock(settings.timeouts.head),    net::TickClock(settings.timeouts.body),
+             net::TickClock(settings.timeouts.write),   net::TickClock(kLingerQuiet),
+             net::TickClock(settings.timeouts.silence), net::TickClock(base::Duration::zero())},
       scratch(new char[kScratch]) {
   answers.server = "m0serve";
   refresh_date();

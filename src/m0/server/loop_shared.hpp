@@ -38,8 +38,6 @@ inline constexpr std::size_t kWaits = 8;
 inline constexpr base::Duration kLingerQuiet = std::chrono::seconds(1);
 inline constexpr base::Duration kLingerTime = std::chrono::seconds(10);
 inline constexpr std::uint64_t kLingerBytes = 256ULL << 20;
-/// A stream that says nothing to a client that has half-closed ends after this time.
-inline constexpr base::Duration kSilence = std::chrono::seconds(2);
 
 /// What became of a complete request.
 enum class Submitted : std::uint8_t {

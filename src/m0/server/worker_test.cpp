@@ -317,11 +317,15 @@ TEST(Worker, EndsAStreamWhoseClientVanished) {
 
 TEST(Worker, EndsASilentStreamWhoseClientHasEnded) {
   std::atomic<bool> ended{false};
-  RunningWorker running([&](handler::JobThread& thread, handler::Exchange& exchange) {
-    stream_lines(thread, exchange, 1, 10);
-    while (!exchange.abandoned()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ended = true;
-  });
+  Config config = RunningWorker::small();
+  config.timeouts.silence = std::chrono::milliseconds(100);
+  RunningWorker running(
+      [&](handler::JobThread& thread, handler::Exchange& exchange) {
+        stream_lines(thread, exchange, 1, 10);
+        while (!exchange.abandoned()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ended = true;
+      },
+      config);
   Client client(running.port());
   client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   client.read_until([](const std::string& seen) { return seen.find("aaaa") != std::string::npos; });
