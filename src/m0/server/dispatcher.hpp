@@ -22,13 +22,24 @@ class Dispatcher {
 
   [[nodiscard]] Submitted submit(handler::Exchange& exchange, base::Instant now);
 
+  /// About once a second: tells of a lane whose requests wait while no thread comes free.
+  void look_for_stuck_lanes(base::Instant now);
+
  private:
+  /// What was told of a lane, and what is watched to tell more.
+  struct Watch {
+    std::uint64_t submitted = 0;
+    std::uint64_t taken = 0;  // by a thread, when it was looked at last
+    base::Instant stuck_since{};
+    base::Instant next_full{};  // reports at the earliest
+    base::Instant next_stuck{};
+  };
   void report_full(std::size_t lane, base::Instant now);
 
   const MountTable& mounts_;
   pool::OffloadPool<handler::Exchange>& pool_;
   handler::LoopBody* loop_body_ = nullptr;
-  std::vector<base::Instant> next_report_;  // of each lane
+  std::vector<Watch> watches_;  // of each lane
 };
 
 }  // namespace m0::server

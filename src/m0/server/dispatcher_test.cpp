@@ -1,5 +1,6 @@
 #include "m0/server/dispatcher.hpp"
 
+#include "m0/base/metric.hpp"
 #include "m0/server/gate_test.hpp"
 #include "m0/server/worker_fixture_test.hpp"
 
@@ -91,6 +92,36 @@ TEST(Dispatcher, ASaturatedLaneChangesNothingForAnother) {
     ASSERT_TRUE(other.read_answer().ends_with("default 0 /fast;"));
   }
   gate.open();
+}
+
+TEST(Dispatcher, ALaneWithoutAFreeThreadIsTold) {
+  Config config = RunningWorker::small();
+  config.lane = lane("default", 1);
+  Gate gate;
+  RunningWorker running(
+      [&](handler::JobThread& thread, handler::Exchange& exchange) {
+        gate.wait();
+        describe(thread, exchange);
+      },
+      config);
+  const auto told = [] {
+    for (const std::string& line : base::metric::nonzero_lines(base::metric::slab())) {
+      if (line.starts_with("m0_stuck_lanes_total ")) return std::stoul(line.substr(line.find(' ')));
+    }
+    return 0UL;
+  };
+  const unsigned long before = told();
+  Client first(running.port());
+  first.send(get("/"));
+  ASSERT_TRUE(eventually([&] { return gate.waiting() == 1; }));
+  // One that runs for long is nobody's trouble while nobody waits for its thread.
+  Client second(running.port());
+  EXPECT_EQ(told(), before);
+  second.send(get("/"));
+  EXPECT_TRUE(eventually([&] { return told() == before + 1; }));
+  gate.open();
+  EXPECT_TRUE(first.read_answer().ends_with("default 0 /;"));
+  EXPECT_TRUE(second.read_answer().ends_with("default 0 /;"));
 }
 
 TEST(Dispatcher, ARequestThatWaitsTooLongIsGivenUp) {

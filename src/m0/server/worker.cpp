@@ -185,6 +185,7 @@ base::Instant Worker::timers(base::Instant now) {
   if (now < shared_.nearest_timer) return shared_.nearest_timer;
   if (now >= next_sweep_) {
     shared_.connections.for_each([now](base::SlotHandle, Connection& connection) { connection.sweep(now); });
+    dispatcher_.look_for_stuck_lanes(now);
     next_sweep_ = now + sweep_every_;
   }
   base::Instant next = next_sweep_;
