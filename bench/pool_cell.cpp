@@ -50,9 +50,9 @@ std::expected<CellResult, std::string> PoolCell::run() {
   const std::uint64_t slow_answered = result_.slow_answered;
   blocking_ = false;
   if (failing()) return std::unexpected(fmt::format("the server failed {} questions", kMaxErrors));
-  count_unanswered();
   // The next cell finds a server at rest.
-  for (const Instant stuck = base::now() + kStuck * plan_.block; loop_.any_busy() && base::now() < stuck;) turn(stuck);
+  for (const Instant stuck = base::now() + kStuck * plan_.block; blockers_wait() && base::now() < stuck;) turn(stuck);
+  count_unanswered();  // last: an answer that still came counts once, as an answer
   result_.slow_answered = slow_answered;
   return std::move(result_);
 }
@@ -114,7 +114,7 @@ void PoolCell::count_unanswered() {
   for (std::size_t i = plan_.blockers; i < loop_.size(); ++i)
     if (loop_.busy(i)) waiting_.push_back(from_[i]);
   for (const Instant from : waiting_) result_.fast.add(now - from);
-  result_.fast_errors += waiting_.size();
+  result_.unanswered = waiting_.size();
 }
 
 void PoolCell::turn(Instant until) {
@@ -186,6 +186,12 @@ void PoolCell::take_end(std::size_t index, bool answered) {
   }
   fast_is_free(index);
   if (asking_) ask_what_is_due();
+}
+
+bool PoolCell::blockers_wait() const {
+  for (std::size_t i = 0; i < plan_.blockers; ++i)
+    if (loop_.busy(i)) return true;
+  return false;
 }
 
 bool PoolCell::failing() const { return result_.fast_errors + result_.slow_errors >= kMaxErrors; }

@@ -43,7 +43,8 @@ struct CellPlan {
 
 struct CellResult {
   Latencies fast;
-  std::uint64_t fast_errors = 0;  // refused, cut or never answered; the last also count with the time waited so far
+  std::uint64_t fast_errors = 0;  // refused or cut
+  std::uint64_t unanswered = 0;   // in the end; they are among `fast` with the time waited so far
   std::uint64_t slow_errors = 0;
   std::uint64_t slow_answered = 0;  // within the window
   base::Duration window{};          // from the first fast question to the last fast answer
@@ -76,6 +77,7 @@ class PoolCell {
   [[nodiscard]] bool is_blocker(std::size_t index) const { return index < plan_.blockers; }
   [[nodiscard]] bool open() const { return plan_.interval > base::Duration::zero(); }
   [[nodiscard]] bool all_asked() const { return plan_.requests > 0 && asked_ >= plan_.requests; }
+  [[nodiscard]] bool blockers_wait() const;
   [[nodiscard]] bool failing() const;
 
   const CellPlan plan_;

@@ -62,10 +62,10 @@ CellPlan plan(const Options& options) {
 void print(const Options& options, CellResult& result) {
   fmt::print(
       "{{\"blockers\": {}, \"p50_ms\": {:.4f}, \"p99_ms\": {:.4f}, \"max_ms\": {:.4f}, \"count\": {}, \"errors\": {}, "
-      "\"slow\": {}, \"slow_errors\": {}, \"slow_per_s\": {:.3f}, \"seconds\": {:.3f}}}\n",
+      "\"unanswered\": {}, \"slow\": {}, \"slow_errors\": {}, \"slow_per_s\": {:.3f}, \"seconds\": {:.3f}}}\n",
       options.cell.blockers, result.fast.percentile_ms(0.5), result.fast.percentile_ms(0.99),
-      result.fast.percentile_ms(1), result.fast.count(), result.fast_errors, result.slow_answered, result.slow_errors,
-      result.slow_per_second(), std::chrono::duration<double>(result.window).count());
+      result.fast.percentile_ms(1), result.fast.count(), result.fast_errors, result.unanswered, result.slow_answered,
+      result.slow_errors, result.slow_per_second(), std::chrono::duration<double>(result.window).count());
 }
 
 int run(int argc, char** argv) {

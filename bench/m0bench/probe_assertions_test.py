@@ -9,7 +9,15 @@ _COLUMNS = (0, 1, 2, 4, 6)
 
 
 def _sample(**changed: float) -> dict[str, float]:
-    fine = {"p50_ms": 0.1, "p99_ms": 0.3, "slow_per_s": 10.0, "seconds": 4.0, "errors": 0, "slow_errors": 0}
+    fine = {
+        "p50_ms": 0.1,
+        "p99_ms": 0.3,
+        "slow_per_s": 10.0,
+        "seconds": 4.0,
+        "errors": 0,
+        "slow_errors": 0,
+        "unanswered": 0,
+    }
     return {**fine, **changed}
 
 
@@ -53,7 +61,8 @@ def test_what_is_as_it_should_be_holds() -> None:
         (OPEN, PYTHON_POOL.name, 6, {"slow_per_s": 9.45, "seconds": 80}, {"slow_per_s": 9.44, "seconds": 80}),
         (FIRST, GROWING.name, 6, {"p99_ms": 7.99}, {"p99_ms": 8.0}),
         (FIRST, POOL.name, 0, {"errors": 0}, {"errors": 1}),
-        (OPEN, LOOP.name, 6, {"slow_errors": 0}, {"slow_errors": 1}),
+        (OPEN, POOL.name, 6, {"unanswered": 0}, {"unanswered": 1}),
+        (OPEN, LOOP.name, 6, {"slow_errors": 0, "unanswered": 400}, {"slow_errors": 1}),
     ],
 )
 def test_each_bound_is_where_it_is_said_to_be(

@@ -80,9 +80,14 @@ def cells(rows: Rows) -> str:
                 continue
             times = [_ms(row.median(f"{key}_ms")) for key in ("p50", "p99", "max")]
             taken = str(len(row.samples))
-            count, errors = (f"{row.median(key):.0f}" for key in ("count", "errors"))
-            lines.append([name, case, taken, *times, count, errors, f"{row.median('slow_per_s'):.2f}"])
-    return table(["row", "blockers", "runs", "p50 ms", "p99 ms", "max ms", "count", "errors", "slow/s"], lines) + "\n"
+            counts = [f"{row.median(key):.0f}" for key in ("count", "errors", "unanswered")]
+            lines.append([name, case, taken, *times, *counts, f"{row.median('slow_per_s'):.2f}"])
+    return (
+        table(
+            ["row", "blockers", "runs", "p50 ms", "p99 ms", "max ms", "count", "errors", "unanswered", "slow/s"], lines
+        )
+        + "\n"
+    )
 
 
 def heading(runs: int) -> str:

@@ -4,7 +4,15 @@ from .rounds import Row, Rows
 
 
 def _rows(*names: str) -> Rows:
-    sample = {"p50_ms": 0.123, "p99_ms": 12.34, "max_ms": 405.6, "count": 52, "errors": 1, "slow_per_s": 9.876}
+    sample = {
+        "p50_ms": 0.123,
+        "p99_ms": 12.34,
+        "max_ms": 405.6,
+        "count": 52,
+        "errors": 1,
+        "unanswered": 2,
+        "slow_per_s": 9.876,
+    }
     return Rows(Row(name, case, [sample]) for name in names for case in ("0", "2"))
 
 
@@ -30,5 +38,5 @@ def test_a_cell_that_was_not_measured_is_said() -> None:
 
 def test_every_cell_tells_how_many_it_counted() -> None:
     lines = cells(_rows(POOL.name)).splitlines()
-    assert lines[2] == "| pool of 4 | 0 | 1 | 0.12 | 12.3 | 406 | 52 | 1 | 9.88 |"
+    assert lines[2] == "| pool of 4 | 0 | 1 | 0.12 | 12.3 | 406 | 52 | 1 | 2 | 9.88 |"
     assert len(lines) == 4
