@@ -4,13 +4,13 @@
 // PROBE_HANDLER=loop runs both on the loop, which breaks the promise of a LoopHandler on purpose: that is what the pool
 // is compared with. PROBE_HANDLER=pool runs them on the pool's threads. The flags are those of every m0::Server.
 
-#include <m0/m0.hpp>
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
+
+#include "m0/m0.hpp"
 
 namespace {
 
