@@ -1,0 +1,8 @@
+"""The same project, by another module."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop_project.settings")
+application = get_wsgi_application()
