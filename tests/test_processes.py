@@ -134,6 +134,29 @@ def test_a_worker_that_can_no_longer_start_ends_the_server(serve: Callable[..., 
     assert "no longer" in server.log
 
 
+def test_a_worker_that_cannot_start_leaves_the_others_alone(
+    serve: Callable[..., Server], gate: Gate, tmp_path: Path
+) -> None:
+    """The tries go on while one serves; the reason may pass."""
+    source = tmp_path / "changing.py"
+    good = f"import sys\nsys.path.insert(0, {str(APPS)!r})\nfrom bare import application\n"
+    source.write_text(good)
+    server = serve("changing", "--workers", "2", cwd=tmp_path)
+    with server.connect() as client:
+        client.request("GET", gate.target())
+        serving = gate.arrival().facts["pid"]
+        (victim,) = [pid for pid in server.workers() if pid != serving]
+        source.write_text("raise RuntimeError('the database is away')\n")
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: server.log.count("the database is away") >= 3, "it is tried again")
+        assert "another try follows in 4 s" in server.log or server.wait_log("another try follows in 4 s")
+        gate.release_all()
+        assert client.response().body == b"through\n"
+    source.write_text(good)
+    wait_until(lambda: len(server.workers()) == 2, "the second is back")
+    assert server.get("/hello").status == 200
+
+
 @pytest.mark.parametrize("workers", [2, 4])
 def test_connections_are_balanced(serve: Callable[..., Server], workers: int) -> None:
     """64 kept connections: the busiest has at most 1.5 times what the least has."""

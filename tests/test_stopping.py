@@ -303,6 +303,52 @@ def test_the_applications_own_signal_handlers(serve: Callable[..., Server], tmp_
     assert server.get("/").body == b"ok"
 
 
+@modes
+def test_one_stop_for_the_whole_process_group(serve: Callable[..., Server], gate: Gate, mode: list[str]) -> None:
+    """As `timeout`, supervisord and container runtimes send it: each process gets one, some get two."""
+    server = serve("bare", *mode)
+    with server.connect() as client:
+        client.request("GET", gate.target())
+        visitor = gate.arrival()
+        server.signal(signal.SIGTERM)
+        os.killpg(server.pid, signal.SIGTERM)
+        wait_until(lambda: refused(server.port), "the stop has begun")
+        never(client.has_bytes, "cut by a signal that was meant for all")
+        visitor.release()
+        assert client.response().body == b"through\n"
+    assert server.wait() == 0
+    assert "at once" not in server.log
+
+
+def test_a_worker_that_dies_while_it_stops_is_told(serve: Callable[..., Server], gate: Gate) -> None:
+    server = serve("bare")
+    with server.connect() as client:
+        client.request("GET", gate.target())
+        gate.arrival()
+        (worker,) = server.workers()
+        server.signal(signal.SIGTERM)
+        wait_until(lambda: refused(server.port), "the stop has begun")
+        os.kill(worker, signal.SIGSEGV)
+        assert client.ended()
+    assert server.wait() == 0
+    assert f"(pid {worker}) was ended by signal 11" in server.log
+
+
+@pytest.mark.parametrize("mode", [[], ["--workers", "2"]], ids=["one worker", "two workers"])
+def test_a_hangup_of_the_terminal_cuts_nobody(serve: Callable[..., Server], gate: Gate, mode: list[str]) -> None:
+    server = serve("bare", *mode)
+    below = server.workers()
+    with server.connect() as client:
+        client.request("GET", gate.target())
+        visitor = gate.arrival()
+        os.killpg(server.pid, signal.SIGHUP)
+        server.wait_log("SIGHUP")
+        never(client.has_bytes, "cut")
+        visitor.release()
+        assert client.response().body == b"through\n"
+    assert server.workers() == below
+
+
 def test_a_hangup_leaves_no_orphans(serve: Callable[..., Server]) -> None:
     """A terminal that is closed may end the server, then as a whole."""
     server = serve("bare")

@@ -32,6 +32,34 @@ def test_the_applications_select_works_beside_many_connections(serve: Callable[.
         client.close()
 
 
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_descriptors_are_nobody_elses(
+    serve: Callable[..., Server], tmp_path: Path, closed: str
+) -> None:
+    """Otherwise the listener or the access log would take their numbers, and get whatever is printed."""
+    path, log = tmp_path / "socket", tmp_path / "access.log"
+    server = serve(
+        *("bare", "--access-log", str(log)),
+        bind=(f"unix:{path}",),
+        prefix=["sh", "-c", f'exec "$@" {closed}', "sh"],
+        wait=False,
+    )
+
+    def answers() -> bool:
+        try:
+            with server.connect(address=str(path)) as client:
+                return client.get("/raise?when=first").status == 500
+        except OSError:
+            return False
+
+    wait_until(answers, "it serves")
+    for pid in [server.pid, *server.workers()]:
+        for number in re.findall(r"[0-2]", closed.replace("<", "0").replace(" >", " 1").replace("2>", "2")):
+            assert os.readlink(f"/proc/{pid}/fd/{number}") == "/dev/null"
+    server.stop()
+    assert all('"GET /raise?when=first HTTP/1.1" 500' in line for line in log.read_text().splitlines())
+
+
 def test_the_soft_limit_of_descriptors_is_raised(serve: Callable[..., Server]) -> None:
     server = serve("bare", prefix=["prlimit", "--nofile=256:4096"])
     (worker,) = server.workers()

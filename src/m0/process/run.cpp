@@ -1,10 +1,12 @@
 #include "m0/process/run.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <span>
 #include <string>
 #include <system_error>
@@ -77,9 +79,20 @@ int run_with_listeners(const Config& config, handler::Application& application, 
   return supervisor.run();
 }
 
+/// Where 0, 1 or 2 are closed, the next descriptor to be opened would take that number, and whatever anybody prints
+/// would go there: into a listener, or between the lines of the access log.
+void open_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is this one: those below are open by now.
+    if (::open("/dev/null", O_RDWR) != fd) return;  // inherited by what the application starts, so not O_CLOEXEC
+  }
+}
+
 }  // namespace
 
 int run(const Config& config, handler::Application& application, const ForkHook& fork) {
+  open_standard_descriptors();
   base::log::set_level(config.log_level);
   base::fd_registry::install_fork_hooks();
   // A client that goes away while it is written to is an error of the write, not a signal. Threads that the application

@@ -35,6 +35,7 @@ void Slots::clear(unsigned worker) noexcept {
   loads_[worker].accepting.store(false, std::memory_order_relaxed);
   loads_[worker].connections.store(0, std::memory_order_relaxed);
   slots_[worker].state.store(WorkerState::Empty, std::memory_order_relaxed);
+  slots_[worker].end_at_once.store(false, std::memory_order_relaxed);
   slots_[worker].refuse("");
 }
 

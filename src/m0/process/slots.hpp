@@ -18,6 +18,9 @@ enum class WorkerState : std::uint32_t { Empty, Booting, Ready, Stopping };
 /// Written by its worker; read by the supervisor.
 struct Slot {
   std::atomic<WorkerState> state{WorkerState::Empty};
+  /// Set by the supervisor before it signals: the worker's graceful time is over. Otherwise a worker that gets a second
+  /// SIGTERM, of whoever signalled the whole process group, goes on finishing its answers.
+  std::atomic<bool> end_at_once{false};
   base::metric::Slab metrics{};
   /// Why the configuration cannot work here: all workers find the same, and the supervisor says it once. Read when the
   /// worker has ended; what does not fit is cut.

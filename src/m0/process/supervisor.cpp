@@ -24,6 +24,7 @@ namespace {
 // Workers that die before they are ready, in a row, before the server gives up.
 constexpr unsigned kBootBudget = 5;
 constexpr base::Duration kBootPause = std::chrono::seconds(1);
+constexpr base::Duration kLongestBootPause = std::chrono::seconds(30);
 // A worker has this long beyond the graceful time before it is killed: it logs and runs exit functions at the end.
 constexpr base::Duration kKillMargin = std::chrono::seconds(5);
 
@@ -45,11 +46,10 @@ Supervisor::Supervisor(const Config& config, handler::Application& application, 
 
 int Supervisor::run() {
   for (unsigned i = 0; i < config_.workers; ++i) start_worker(i);
-  while (alive() > 0 || (stops_ == 0 && exit_code_ == kExitClean)) {
+  while (alive() > 0 || (!stop_.stopping() && exit_code_ == kExitClean)) {
     wait(tend(base::now()));
     signals_.drain();
-    unsigned stop_signals = signals_.take(SIGTERM) + signals_.take(SIGINT);
-    for (; stop_signals > 0; --stop_signals) on_stop_signal();
+    on_stop(stop_.signals_came(signals_.take(SIGTERM) + signals_.take(SIGINT), base::now()));
     if (signals_.take(SIGCHLD) > 0) reap();
     if (signals_.take(SIGHUP) > 0) base::log::warning("SIGHUP: there is no reload in this version; restart the server");
     look_for_ready();
@@ -139,7 +139,12 @@ void Supervisor::worker_ended(unsigned index, int status) {
   const pid_t pid = std::exchange(child.pid, 0);
   const std::string refusal = slots_[index].refusal.data();
   slots_.clear(index);
-  if (stops_ > 0 || exit_code_ != kExitClean) return;
+  if (stop_.stopping() || exit_code_ != kExitClean) {
+    // It was asked to end. What it lost on the way there is told all the same.
+    const bool while_loading = !was_ready && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+    if (!killing_ && !while_loading) report_end(index, pid, status);
+    return;
+  }
 
   if (!was_ready && WIFEXITED(status) && WEXITSTATUS(status) == kExitConfig) {
     // No other worker and no other try would find it otherwise.
@@ -149,12 +154,7 @@ void Supervisor::worker_ended(unsigned index, int status) {
     give_up(kExitConfig);
     return;
   }
-  if (WIFSIGNALED(status)) {
-    base::log::error("worker {} (pid {}) was ended by signal {} ({})", index, pid, WTERMSIG(status),
-                     strsignal(WTERMSIG(status)));
-  } else if (was_ready || WEXITSTATUS(status) != kExitFailed) {
-    base::log::error("worker {} (pid {}) ended by itself with status {}", index, pid, WEXITSTATUS(status));
-  }
+  if (was_ready || WIFSIGNALED(status) || WEXITSTATUS(status) != kExitFailed) report_end(index, pid, status);
   if (was_ready) {
     boot_failures_ = 0;
     // One that dies young is not replaced in a tight loop.
@@ -163,18 +163,45 @@ void Supervisor::worker_ended(unsigned index, int status) {
     return;
   }
   ++boot_failures_;
-  if (!announced_ || boot_failures_ >= kBootBudget) {
+  if (!announced_) {
     // What never served cannot be expected to start at the next try; the worker has logged why.
     give_up(kExitFailed);
     return;
   }
-  child.start_at = base::now() + kBootPause;
+  const bool others_serve =
+      std::ranges::any_of(children_, [](const Child& each) { return each.was_ready && each.pid != 0; });
+  if (boot_failures_ >= kBootBudget && !others_serve) {
+    base::log::error("no worker serves, and {} in a row could not be started; the server ends", boot_failures_);
+    give_up(kExitFailed);
+    return;
+  }
+  // While others serve the tries go on, ever more slowly: the reason may pass, and half a service is better than none.
+  const unsigned doubled = others_serve ? std::min(boot_failures_ - 1, 10U) : 0;
+  const base::Duration pause = std::min(kLongestBootPause, kBootPause * (1U << doubled));
+  base::log::error("worker {} could not be started; another try follows in {} s", index,
+                   std::chrono::duration_cast<std::chrono::seconds>(pause).count());
+  child.start_at = base::now() + pause;
+}
+
+void Supervisor::report_end(unsigned index, pid_t pid, int status) {
+  if (WIFSIGNALED(status)) {
+    base::log::error("worker {} (pid {}) was ended by signal {} ({})", index, pid, WTERMSIG(status),
+                     strsignal(WTERMSIG(status)));
+  } else if (!stop_.stopping() || WEXITSTATUS(status) != kExitClean) {
+    base::log::error("worker {} (pid {}) ended by itself with status {}", index, pid, WEXITSTATUS(status));
+  }
 }
 
 void Supervisor::give_up(int code) {
   exit_code_ = code;
+  end_workers();
+}
+
+void Supervisor::end_workers() {
+  // A new client is refused from here on: in the backlog of a copy that nobody serves it would wait for nothing.
+  for (net::Listener* listener : listeners_) listener->close();
+  kill_at_ = base::now() + config_.server.timeouts.graceful + kKillMargin;
   signal_all(SIGTERM);
-  kill_at_ = base::now() + kKillMargin;
 }
 
 void Supervisor::look_for_ready() {
@@ -187,24 +214,26 @@ void Supervisor::look_for_ready() {
     }
     all = all && children_[i].was_ready;
   }
-  if (all && !announced_ && stops_ == 0) {
+  if (all && !announced_ && !stop_.stopping()) {
     announced_ = true;
     base::log::info("{}", ready_line_);
   }
 }
 
-void Supervisor::on_stop_signal() {
-  ++stops_;
-  if (stops_ == 1) {
-    base::log::info("stopping");
-    // A new client is refused from here on: in the backlog of a copy that nobody serves it would wait for nothing.
-    for (net::Listener* listener : listeners_) listener->close();
-    kill_at_ = base::now() + config_.server.timeouts.graceful + kKillMargin;
-  } else {
-    base::log::info("stopping at once");
-    kill_at_ = std::min(kill_at_, base::now() + kKillMargin);
+void Supervisor::on_stop(StopRequests::Wish wish) {
+  switch (wish) {
+    case StopRequests::Wish::Nothing: return;
+    case StopRequests::Wish::Graceful:
+      base::log::info("stopping");
+      end_workers();
+      return;
+    case StopRequests::Wish::AtOnce:
+      base::log::info("stopping at once");
+      for (unsigned i = 0; i < slots_.size(); ++i) slots_[i].end_at_once.store(true, std::memory_order_release);
+      kill_at_ = std::min(kill_at_, base::now() + kKillMargin);
+      signal_all(SIGTERM);
+      return;
   }
-  signal_all(SIGTERM);
 }
 
 void Supervisor::signal_all(int number) noexcept {
@@ -219,7 +248,7 @@ unsigned Supervisor::alive() const noexcept {
 
 base::Instant Supervisor::tend(base::Instant now) {
   base::Instant next = base::Instant::max();
-  if (stops_ == 0 && exit_code_ == kExitClean) {
+  if (!stop_.stopping() && exit_code_ == kExitClean) {
     for (unsigned i = 0; i < children_.size(); ++i) {
       if (children_[i].pid != 0) continue;
       if (children_[i].start_at <= now)
@@ -231,6 +260,7 @@ base::Instant Supervisor::tend(base::Instant now) {
   if (alive() > 0 && kill_at_ != base::Instant::max()) {
     if (now >= kill_at_) {
       base::log::warning("workers did not end in time and are killed");
+      killing_ = true;
       signal_all(SIGKILL);
       kill_at_ = now + kKillMargin;
     }

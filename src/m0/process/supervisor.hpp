@@ -14,6 +14,7 @@
 #include "m0/process/config.hpp"
 #include "m0/process/signals.hpp"
 #include "m0/process/slots.hpp"
+#include "m0/process/stop_requests.hpp"
 
 namespace m0::process {
 
@@ -41,10 +42,13 @@ class Supervisor {
   [[noreturn]] void be_worker(unsigned index);
   void reap();
   void worker_ended(unsigned index, int status);
+  void report_end(unsigned index, pid_t pid, int status);
   /// The server ends with this code once its workers have gone.
   void give_up(int code);
+  /// Listeners close, workers finish within the graceful time.
+  void end_workers();
   void look_for_ready();
-  void on_stop_signal();
+  void on_stop(StopRequests::Wish wish);
   void signal_all(int number) noexcept;
   [[nodiscard]] unsigned alive() const noexcept;
   /// The next time something is due, and doing what is.
@@ -61,8 +65,9 @@ class Supervisor {
   const pid_t own_pid_;
   std::vector<Child> children_;
   int exit_code_ = 0;
-  unsigned stops_ = 0;
+  StopRequests stop_;
   unsigned boot_failures_ = 0;  // in a row
+  bool killing_ = false;        // what did not end in time
   bool announced_ = false;
   base::Instant kill_at_ = base::Instant::max();
 };

@@ -13,6 +13,7 @@
 #include "m0/base/parker.hpp"
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/signals.hpp"
+#include "m0/process/stop_requests.hpp"
 #include "m0/server/worker.hpp"
 
 namespace m0::process {
@@ -44,6 +45,12 @@ class Watchdog {
 /// Stop signals; in a worker of a supervisor SIGINT is the supervisor's (a terminal sends it to all of us at once).
 std::array<int, 2> stop_signals() { return {SIGTERM, SIGINT}; }
 
+/// An application that has its own use for SIGHUP keeps it.
+void survive_hangup() {
+  struct sigaction now{};
+  if (::sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) ::signal(SIGHUP, [](int) {});
+}
+
 }  // namespace
 
 int load_application(handler::Application& application, const std::function<void(const std::string&)>& refused) {
@@ -72,6 +79,9 @@ int run_worker(const Config& config, handler::Application& application, std::spa
 
   // Only now: until here a signal ended the process at once, and nobody was being served.
   Signals signals(stop_signals());
+  // A terminal that is closed signals everybody who runs in it; what that means is the supervisor's to say. Not
+  // ignored: programs that the application starts would inherit that.
+  if (!place.own_signals) survive_hangup();
   // Its destructor waits for every pool thread; one that is stuck in a handler would keep the process for ever, so then
   // it is left to _exit.
   auto owned = std::make_unique<server::Worker>(config.server, application, listeners,
@@ -80,7 +90,10 @@ int run_worker(const Config& config, handler::Application& application, std::spa
   server::Worker& worker = *owned;
   worker.start();
 
-  unsigned stops = 0;
+  Slot& slot = (*place.slots)[place.index];
+  StopRequests own_stops;
+  bool stopping = false;
+  bool at_once = false;
   bool announced = false;
   base::Instant deadline = base::Instant::max();
   for (;;) {
@@ -88,22 +101,31 @@ int run_worker(const Config& config, handler::Application& application, std::spa
     if (state == server::Worker::State::Ended) break;
     if (state == server::Worker::State::Ready && !announced) {
       announced = true;
-      (*place.slots)[place.index].state.store(WorkerState::Ready, std::memory_order_release);
+      slot.state.store(WorkerState::Ready, std::memory_order_release);
       if (place.became_ready) place.became_ready();
     }
     application.wait(signals.fd());
     signals.drain();
-    unsigned came = signals.take(SIGTERM);
+    const unsigned terms = signals.take(SIGTERM);
     const unsigned interrupts = signals.take(SIGINT);
-    if (place.own_signals) came += interrupts;
-    for (; came > 0; --came) {
-      if (++stops == 1) {
-        (*place.slots)[place.index].state.store(WorkerState::Stopping, std::memory_order_release);
-        deadline = base::now() + config.server.timeouts.graceful;
-        worker.stop();
-      } else {
-        worker.abort();
-      }
+    StopRequests::Wish wish = StopRequests::Wish::Nothing;
+    if (place.own_signals) {
+      wish = own_stops.signals_came(terms + interrupts, base::now());
+    } else if (terms > 0) {
+      wish =
+          slot.end_at_once.load(std::memory_order_acquire) ? StopRequests::Wish::AtOnce : StopRequests::Wish::Graceful;
+    }
+    if (wish != StopRequests::Wish::Nothing && !stopping) {
+      stopping = true;
+      if (place.own_signals) base::log::info("stopping");
+      slot.state.store(WorkerState::Stopping, std::memory_order_release);
+      deadline = base::now() + config.server.timeouts.graceful;
+      worker.stop();
+    }
+    if (wish == StopRequests::Wish::AtOnce && !at_once) {
+      at_once = true;
+      if (place.own_signals) base::log::info("stopping at once");
+      worker.abort();
     }
   }
   const bool all_left = worker.join();
@@ -112,7 +134,7 @@ int run_worker(const Config& config, handler::Application& application, std::spa
 
   {
     const base::Instant least = base::now() + kLeastForUnload;
-    const Watchdog watchdog(deadline == base::Instant::max() || deadline < least || stops > 1 ? least : deadline);
+    const Watchdog watchdog(deadline == base::Instant::max() || deadline < least || at_once ? least : deadline);
     application.unload();
   }
   if (base::log::enabled(base::LogLevel::Debug)) {

@@ -29,7 +29,10 @@ handler::PeerAddress to_peer(const net::PeerName& name) noexcept {
 
 handler::ListenerInfo describe(const net::BindAddress& address) {
   if (address.is_unix()) return {address.path, "", true};
-  return {address.host.empty() ? "0.0.0.0" : address.host, std::to_string(address.port), false};
+  // An IPv6 address in brackets, as a URL needs it (RFC 3875 4.1.14).
+  const bool v6 = address.host.find(':') != std::string::npos;
+  const std::string host = v6 ? "[" + address.host + "]" : address.host;
+  return {host.empty() ? "0.0.0.0" : host, std::to_string(address.port), false};
 }
 
 }  // namespace
@@ -75,7 +78,10 @@ Acceptor::Took Acceptor::take_one() {
       case net::Accepted::What::WouldBlock: return Took::NobodyThere;
       case net::Accepted::What::Exhausted:
         g_exhausted.add();
-        base::log::warning("no more clients for a moment: {}", strerror(accepted.error));
+        if (shared_.loop.now() >= next_report_) {
+          next_report_ = shared_.loop.now() + kReportEvery;
+          base::log::warning("no more clients for a moment: {}", strerror(accepted.error));
+        }
         return Took::NoDescriptor;
       case net::Accepted::What::Broken:
         base::log::error("the listener failed: {}", strerror(accepted.error));

@@ -29,6 +29,8 @@ class Acceptor final : public net::Watched {
   static constexpr int kAcceptsPerTurn = 4;
   // How long descriptors may stay exhausted before the listener is tried again.
   static constexpr base::Duration kExhaustedPause = std::chrono::milliseconds(100);
+  // While they are it is said once in this time.
+  static constexpr base::Duration kReportEvery = std::chrono::seconds(10);
 
   enum class Took : std::uint8_t { One, NobodyThere, NoDescriptor };
   Took take_one();
@@ -40,6 +42,7 @@ class Acceptor final : public net::Watched {
   net::Listener& listener_;
   handler::ListenerInfo info_;
   base::Instant resume_at_ = base::Instant::max();
+  base::Instant next_report_{};
   bool full_ = false;
 };
 
