@@ -43,6 +43,13 @@ def wrk(server: Server, connections: int, seconds: int) -> Sample:
     }
 
 
+def handoff() -> list[Sample]:
+    """What bench/pool_handoff.cpp tells, a cell for each number of cores."""
+    output = subprocess.run([str(TOOLS / "pool_handoff")], stdout=subprocess.PIPE, text=True, check=True).stdout
+    cells: list[Sample] = json.loads(output)["cpu_us_a_job"]
+    return cells
+
+
 def _probe(server: Server, arguments: list[str]) -> dict[str, Any]:
     fresh = [] if server.recipe.keeps_connections else ["--fresh"]
     command = [str(TOOLS / "latency_probe"), "--port", str(server.port), *fresh, *arguments]

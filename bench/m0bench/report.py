@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from .rounds import Row, Rows, ratio
 from .scenarios import DEFAULTS, REQUESTS_AFTER, REQUESTS_BEFORE
+from .servers import RAW_EPOLL
 from .targets import Verdict
 
 
@@ -73,7 +74,28 @@ def _memory(rows: Rows) -> str:
     return table(["server", "application", "MiB after 20,000", "MiB after 200,000", "growth"], lines)
 
 
-_TABLES: dict[str, Callable[[Rows], str]] = {"isolation": _latencies, "switch-interval": _switch, "memory": _memory}
+def _doors(rows: Rows) -> str:
+    raw = rows.row(RAW_EPOLL.name, "64")
+    lines = []
+    for row in rows:
+        share = f"{ratio(raw, row, 'cpu_us'):.2f}" if raw else ""
+        lines.append([row.server, f"{row.median('rps'):.0f}", f"{row.median('cpu_us'):.2f}", share])
+    return table(["server", "rps", "CPU us a request", "of the bare responder's rate per CPU us"], lines)
+
+
+def _handoff(rows: Rows) -> str:
+    keys = ("in_place_us", "batch_us", "single_us", "batch_ratio", "single_ratio")
+    lines = [[row.case, *(f"{row.median(key):.2f}" for key in keys)] for row in rows]
+    return table(["cores", "in place, us", "batch, us", "one by one, us", "batch", "one by one"], lines)
+
+
+_TABLES: dict[str, Callable[[Rows], str]] = {
+    "isolation": _latencies,
+    "switch-interval": _switch,
+    "memory": _memory,
+    "doors": _doors,
+    "handoff": _handoff,
+}
 
 
 def scenario(name: str, rows: Rows) -> str:

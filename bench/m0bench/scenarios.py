@@ -6,7 +6,7 @@ from typing import Any
 
 from . import clients, processes
 from .rounds import Row, Rows, take_turns
-from .servers import RAW_EPOLL, Recipe, Server, granian, gunicorn, ours, running, uwsgi
+from .servers import RAW_EPOLL, Recipe, Server, granian, gunicorn, native, ours, running, uwsgi
 
 DEFAULTS = "m0serve"
 ONE_THREAD = "m0serve 1"
@@ -117,6 +117,23 @@ def workers(plan: Plan) -> Rows:
         return take_turns(servers, {"64": 64}, plan.rounds, _wrk(plan))
 
 
+def doors(plan: Plan) -> Rows:
+    """Hello of the native server, on the loop and on the pool, beside a bare responder: rate for each CPU microsecond."""
+    recipes = [RAW_EPOLL, native("loop handler", "loop"), native("pool handler", "pool")]
+    with running(recipes, "", "/fast") as servers:
+        _warm(servers)
+        return take_turns(servers, {"64": 64}, max(plan.rounds, 5), _wrk(plan))
+
+
+def handoff(plan: Plan) -> Rows:
+    """What handing a job over costs beside doing it in place: one core and two, in batches and one by one."""
+    rows: dict[str, list[clients.Sample]] = {}
+    for _ in range(1 if plan.quick else 3):
+        for cell in clients.handoff():
+            rows.setdefault(f"{cell.pop('cores'):.0f}", []).append(cell)
+    return Rows(Row("pool_handoff", cores, samples) for cores, samples in rows.items())
+
+
 def switch_interval(plan: Plan) -> Rows:
     """What each switch interval costs and gains."""
     recipes = plan.recipes(*(ours(interval, "--switch-interval", interval) for interval in SWITCH_INTERVALS))
@@ -162,6 +179,8 @@ SCENARIOS: dict[str, Callable[[Plan], Rows]] = {
     "isolation": isolation,
     "mixed": mixed,
     "workers": workers,
+    "doors": doors,
+    "handoff": handoff,
     "switch-interval": switch_interval,
     "memory": memory,
 }

@@ -130,6 +130,20 @@ def _memory(measured: Measured) -> Iterator[Verdict]:
         yield Verdict(statement, numbers, after <= 1.05 * before)
 
 
+def _doors(measured: Measured) -> Iterator[Verdict]:
+    rows = measured.get("doors", Rows())
+    for name, least in (("loop handler", 0.9), ("pool handler", 0.75)):
+        statement = f"native hello, {name}: at least {least} of a bare epoll responder's rate per CPU microsecond"
+        mine, raw = rows.row(name, "64"), rows.row("raw epoll", "64")
+        if mine is None or raw is None:
+            yield Verdict(statement, "", None)
+            continue
+        value = ratio(raw, mine, "cpu_us")
+        yield Verdict(
+            statement, f"{value:.2f} ({raw.median('cpu_us'):.2f} : {mine.median('cpu_us'):.2f} us)", value >= least
+        )
+
+
 _ALL: tuple[Callable[[Measured], Iterator[Verdict]], ...] = (
     _rates,
     _defaults_against_one_thread,
@@ -137,6 +151,7 @@ _ALL: tuple[Callable[[Measured], Iterator[Verdict]], ...] = (
     _mixed,
     _workers,
     _memory,
+    _doors,
 )
 
 

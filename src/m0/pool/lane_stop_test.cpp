@@ -98,6 +98,21 @@ class ShortOfPills : public Lane<int> {
 };
 
 // On Linux this can be seen with threads alone: nothing but a pill wakes a thread that waits for one.
+TEST(LaneStop, EachThreadGetsAPill) {
+  ShortOfPills lane({.threads = 3, .max_threads = 3, .parallelism = 2}, [](LaneThread<int>& thread) {
+    while (thread.take()) static_cast<void>(thread.finished());
+  });
+  ASSERT_TRUE(lane.start());
+  ASSERT_TRUE(eventually([&] { return lane.starting() == 0 && lane.running() == 0; }));
+  lane.stop();
+  EXPECT_TRUE(lane.join_until(base::now() + 5s)) << lane.live() << " threads wait for a pill that was not sent";
+  // So that a lane that sent one too few fails here and does not hang.
+  while (lane.live() > 0) {
+    lane.stop_with(1);
+    static_cast<void>(lane.join_until(base::now() + 1s));
+  }
+}
+
 TEST(LaneStop, WithOnePillFewerAThreadStays) {
   std::atomic<unsigned> left{0};
   ShortOfPills lane({.threads = 3, .max_threads = 3, .parallelism = 2}, [&](LaneThread<int>& thread) {
