@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -352,6 +353,15 @@ def test_two_django_projects_are_refused(words: list[str], shop: str, mode: list
         "run two servers",
     ):
         assert said in line
+
+
+def test_what_every_worker_finds_is_said_once(tmp_path: Path) -> None:
+    """Also by a worker that finds it when the server has given up already."""
+    words = ["lagging", "--mount", "/blog=blog_project.wsgi", "--workers", "2", "--bind", "127.0.0.1:0"]
+    ended = run(*words, env={"M0TEST_FILE": str(tmp_path / "first")}, cwd=MOUNTS)
+    assert ended.returncode == 78, ended.stderr
+    (line,) = ended.stderr.splitlines()
+    assert "lagging.settings" in line
 
 
 @pytest.mark.parametrize("mode", [[], ["--preload"]], ids=" ".join)

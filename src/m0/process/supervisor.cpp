@@ -140,8 +140,12 @@ void Supervisor::worker_ended(unsigned index, int status) {
   const std::string refusal = slots_[index].refusal.data();
   slots_.clear(index);
   if (stop_.stopping() || exit_code_ != kExitClean) {
-    // It was asked to end. What it lost on the way there is told all the same.
-    const bool while_loading = !was_ready && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+    // It was asked to end. What it lost on the way there is told all the same; what failed to load has told it, or
+    // found what the first refusal said for all.
+    const bool failed_too =
+        WIFEXITED(status) && (WEXITSTATUS(status) == kExitFailed || WEXITSTATUS(status) == exit_code_);
+    const bool asked = WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+    const bool while_loading = !was_ready && (asked || failed_too);
     if (!killing_ && !while_loading) report_end(index, pid, status);
     return;
   }
