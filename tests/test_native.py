@@ -181,7 +181,9 @@ def test_blocked_handlers_strand_nobody(start: Callable[..., Server], gate: Gate
     assert [client.response().status for client in clients] == [200] * 3
 
 
-def test_more_blockers_than_threads_saturate_the_pool_and_not_the_loop(start: Callable[..., Server], gate: Gate) -> None:
+def test_more_blockers_than_threads_saturate_the_pool_and_not_the_loop(
+    start: Callable[..., Server], gate: Gate
+) -> None:
     server = start("--blocking-threads", "2")
     clients = [server.connect() for _ in range(5)]
     for client in clients:

@@ -157,6 +157,21 @@ def test_a_worker_that_cannot_start_leaves_the_others_alone(
     assert server.get("/hello").status == 200
 
 
+def test_a_worker_that_is_refused_leaves_the_others_alone(serve: Callable[..., Server], tmp_path: Path) -> None:
+    """A configuration that was spoilt after the start ends nobody who serves."""
+    source = tmp_path / "changing.py"
+    good = f"import os, sys\nsys.path.insert(0, {str(APPS)!r})\nfrom bare import application\n"
+    source.write_text(good)
+    (tmp_path / "other.py").write_text(good + "os.environ['DJANGO_SETTINGS_MODULE'] = 'other.settings'\n")
+    server = serve("changing", "--mount", "/other=other", "--workers", "2", cwd=tmp_path)
+    source.write_text(good + "os.environ['DJANGO_SETTINGS_MODULE'] = 'changing.settings'\n")
+    before = server.workers()
+    os.kill(before[0], signal.SIGKILL)
+    server.wait_log("changing.settings")
+    server.wait_log("another try follows")
+    assert server.workers()[0] == before[1] and server.get("/hello").status == 200
+
+
 @pytest.mark.parametrize("workers", [2, 4])
 def test_connections_are_balanced(serve: Callable[..., Server], workers: int) -> None:
     """64 kept connections: the busiest has at most 1.5 times what the least has."""

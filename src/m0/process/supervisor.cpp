@@ -150,7 +150,10 @@ void Supervisor::worker_ended(unsigned index, int status) {
     return;
   }
 
-  if (!was_ready && WIFEXITED(status) && WEXITSTATUS(status) == kExitConfig) {
+  const bool others_serve =
+      std::ranges::any_of(children_, [](const Child& each) { return each.was_ready && each.pid != 0; });
+  const bool refused = !was_ready && WIFEXITED(status) && WEXITSTATUS(status) == kExitConfig;
+  if (refused && !others_serve) {
     // No other worker and no other try would find it otherwise.
     base::log::error("{}", refusal.empty() ? fmt::format("worker {} (pid {}) ended by itself with status {}", index,
                                                          pid, kExitConfig)
@@ -158,7 +161,11 @@ void Supervisor::worker_ended(unsigned index, int status) {
     give_up(kExitConfig);
     return;
   }
-  if (was_ready || WIFSIGNALED(status) || WEXITSTATUS(status) != kExitFailed) report_end(index, pid, status);
+  if (refused && !refusal.empty()) {
+    base::log::error("{}", refusal);
+  } else if (was_ready || WIFSIGNALED(status) || WEXITSTATUS(status) != kExitFailed) {
+    report_end(index, pid, status);
+  }
   if (was_ready) {
     boot_failures_ = 0;
     // One that dies young is not replaced in a tight loop.
@@ -172,8 +179,6 @@ void Supervisor::worker_ended(unsigned index, int status) {
     give_up(kExitFailed);
     return;
   }
-  const bool others_serve =
-      std::ranges::any_of(children_, [](const Child& each) { return each.was_ready && each.pid != 0; });
   if (boot_failures_ >= kBootBudget && !others_serve) {
     base::log::error("no worker serves, and {} in a row could not be started; the server ends", boot_failures_);
     give_up(kExitFailed);

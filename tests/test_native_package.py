@@ -32,7 +32,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_m0_hpp_compiles_alone_and_reaches_only_what_it_may(installed: Path) -> None:
     """With the installed headers and the standard library; no library's headers but those."""
     source = installed / "alone.cpp"
-    source.write_text('#include <m0/m0.hpp>\nint main(int c, char** v) { return m0::Server(c, v).run(); }\n')
+    source.write_text("#include <m0/m0.hpp>\nint main(int c, char** v) { return m0::Server(c, v).run(); }\n")
     told = run(
         *("g++", "-std=c++23", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-H"),
         *("-I", installed / "include", source),
