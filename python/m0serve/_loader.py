@@ -124,7 +124,10 @@ def hook(target: str) -> Callable[[int], Any]:
     module_name, _, attribute = target.partition(":")
     if not module_name or not attribute:
         raise LoadError(f"--worker-start {target!r} names no function; write MODULE:FUNC")
-    found = _attribute(_import(module_name, ""), attribute)
+    try:
+        found = _attribute(_import(module_name, ""), attribute)
+    except LoadError as error:
+        raise LoadError(f"--worker-start {target}: {error}", error.trace) from None
     if not callable(found):
         raise LoadError(f"--worker-start {target} is {_kind(found)}, not a function")
     return found  # type: ignore[no-any-return]
@@ -231,7 +234,9 @@ def _kind(found: Any) -> str:
 
 def _brief(error: BaseException) -> str:
     """The exception in one line."""
-    return "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
+    lines = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()
+    # A SyntaxError ends with what it is; of any other the first line says it, and a message may go on for pages.
+    return lines[-1] if isinstance(error, SyntaxError) else lines[0]
 
 
 def _trace(error: BaseException) -> str:

@@ -137,6 +137,21 @@ def test_the_traceback_begins_in_the_application(project: Project) -> None:
     assert "importlib" not in trace and "_loader.py" not in trace
 
 
+def test_a_message_of_many_lines_says_what_it_is(project: Project) -> None:
+    project.write("huge.py", "raise RuntimeError('first' + chr(10) + 'second: forged')\n")
+    assert str(project.refusal("huge")) == "cannot import 'huge': RuntimeError: first"
+    project.write("wrong.py", "def (:\n")
+    assert "SyntaxError: " in str(project.refusal("wrong"))
+
+
+def test_a_worker_hook_that_is_not_there_names_its_flag(project: Project) -> None:
+    project.write("hooks.py", "")
+    sys.path.insert(0, str(project.folder))
+    for target in ("hooks:nope", "nomodule:nope"):
+        with pytest.raises(_loader.LoadError, match=f"^--worker-start {target}: "):
+            _loader.hook(target)
+
+
 @pytest.mark.parametrize("failure", ["raise ValueError('no')", "return 5", "raise SystemExit"])
 def test_a_factory_that_fails(project: Project, failure: str) -> None:
     project.write("broken.py", f"def create_app():\n  {failure}\n")
