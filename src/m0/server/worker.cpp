@@ -171,7 +171,7 @@ void Worker::drain() {
   pool_.drain([this](handler::Exchange& exchange) {
     ++came_back_;
     const handler::Exchange::Seen seen = exchange.take_notice();
-    if (seen.returned) --with_pool_;
+    if (seen.returned) with_pool_.store(with_pool() - 1, std::memory_order_relaxed);
     Connection* connection = shared_.connections.find(exchange.connection);
     if (connection != nullptr && connection->exchange() == &exchange) {
       connection->on_notice(seen);
@@ -207,7 +207,7 @@ base::Instant Worker::hand_over(base::Instant) {
 }
 
 bool Worker::spin() {
-  if (with_pool_ == 0 || with_pool_ > kSpinFor || !spin_gate_.worth_trying()) return false;
+  if (with_pool() == 0 || with_pool() > kSpinFor || !spin_gate_.worth_trying()) return false;
   const base::Instant end = base::now() + SpinGate::kTime;
   bool came = false;
   do {
@@ -238,7 +238,7 @@ void Worker::reap() {
 
 Submitted Worker::submit(handler::Exchange& exchange) {
   const Submitted submitted = dispatcher_.submit(exchange, loop_.now());
-  if (submitted == Submitted::Queued) ++with_pool_;
+  if (submitted == Submitted::Queued) with_pool_.store(with_pool() + 1, std::memory_order_relaxed);
   return submitted;
 }
 

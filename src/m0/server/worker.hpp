@@ -44,6 +44,8 @@ class Worker final : private net::TurnSteps, private RequestSink {
   [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_acquire); }
   /// Requests that wait for a thread. Any thread; a moment's truth.
   [[nodiscard]] std::size_t waiting() const noexcept { return pool_.waiting(); }
+  /// Requests that the pool has, whether they wait or run. Any thread; a moment's truth.
+  [[nodiscard]] std::size_t with_pool() const noexcept { return with_pool_.load(std::memory_order_relaxed); }
   /// Of State::Failed: one sentence.
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
@@ -100,8 +102,8 @@ class Worker final : private net::TurnSteps, private RequestSink {
   std::string failure_;
   Stop stop_ = Stop::No;  // what the loop has acted on
   SpinGate spin_gate_;
-  std::size_t with_pool_ = 0;  // requests that the pool has
-  unsigned came_back_ = 0;     // answers and notices of this turn
+  std::atomic<std::size_t> with_pool_{0};  // written by the loop alone
+  unsigned came_back_ = 0;                 // answers and notices of this turn
   bool pool_stopping_ = false;
   bool all_threads_left_ = false;
   base::Instant stop_deadline_ = base::Instant::max();

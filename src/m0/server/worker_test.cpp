@@ -256,6 +256,35 @@ void stream_lines(handler::JobThread& thread, handler::Exchange& exchange, int l
   }
 }
 
+TEST(Worker, ALateAnswerNeverReachesTheNextClient) {
+  // The next client has the place of the one that left, and waits for an answer of its own.
+  Gate late;
+  Gate next;
+  RunningWorker running([&](handler::JobThread&, handler::Exchange& exchange) {
+    const bool is_late = exchange.request.path == "/late";
+    (is_late ? late : next).wait();
+    answer_text(exchange, is_late ? "late\n" : "next\n");
+  });
+  {
+    Client gone(running.port());
+    gone.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(eventually([&] { return late.waiting() == 1; }));
+    gone.reset();
+  }
+  ASSERT_TRUE(eventually([&] { return running.connections() == 0; }));
+  Client client(running.port());
+  client.send("GET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return next.waiting() == 1; }));
+  late.open();
+  // Its answer has come back before this one is begun: the same list carries both, in their order.
+  ASSERT_TRUE(eventually([&] { return running.worker().with_pool() == 1; }));
+  next.open();
+  const std::string answer = client.read_answer();
+  EXPECT_TRUE(answer.ends_with("\r\n\r\nnext\n")) << answer;
+  client.send("GET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_TRUE(client.read_answer().ends_with("\r\n\r\nnext\n"));
+}
+
 TEST(Worker, StreamsAnAnswerOfUnknownLength) {
   RunningWorker running(
       [](handler::JobThread& thread, handler::Exchange& exchange) { stream_lines(thread, exchange, 200, 5000); });
