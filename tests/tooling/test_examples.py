@@ -90,7 +90,7 @@ def test_the_frameworks(tmp_path: Path, framework: str) -> None:
 def test_an_installation(tmp_path: Path) -> None:
     prefix = tmp_path / "prefix"
     subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
-    assert sorted(path.name for path in prefix.iterdir()) == ["bin", "lib"]
+    assert sorted(path.name for path in prefix.iterdir()) == ["bin", "include", "lib"]
     installed = prefix / "bin" / "m0serve"
     version = subprocess.run([installed, "--version"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     built = subprocess.run([LAUNCHER, "--version"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout

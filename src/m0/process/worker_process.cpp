@@ -118,7 +118,8 @@ int run_worker(const Config& config, handler::Application& application, std::spa
     if (wish != StopRequests::Wish::Nothing && !stopping) {
       stopping = true;
       if (place.own_signals) base::log::info("stopping");
-      slot.state.store(WorkerState::Stopping, std::memory_order_release);
+      // One that never served is not told apart from one that failed to start.
+      if (announced) slot.state.store(WorkerState::Stopping, std::memory_order_release);
       deadline = base::now() + config.server.timeouts.graceful;
       worker.stop();
     }

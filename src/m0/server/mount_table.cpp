@@ -57,7 +57,7 @@ MountTable::MountTable(const Config& config) {
     routes_.push_back(
         {prefix, mount->prefix, mount->target, lane == nullptr ? std::uint16_t{0} : lane->lane, mount->on_loop});
   }
-  std::ranges::stable_sort(routes_, std::greater<>(), [](const Route& route) { return route.prefix.size(); });
+  std::ranges::sort(routes_, std::greater<>(), [](const Route& route) { return route.prefix.size(); });
   drop_idle_lanes();
 }
 
