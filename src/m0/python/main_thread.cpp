@@ -48,8 +48,12 @@ void MainThread::watch_signals() {
   read_end_ = base::Fd(ends[0]);
   write_end_ = base::Fd(ends[1]);
   pipe_owner_ = ::getpid();
-  const MainAttached attached(*this);
-  if (!set_wakeup_fd(write_end_.get())) log_exception("signal.set_wakeup_fd");
+  {
+    const MainAttached attached(*this);
+    if (!set_wakeup_fd(write_end_.get())) log_exception("signal.set_wakeup_fd");
+  }
+  // Those that came before anybody was told of them: they would wait for the next one.
+  run_signal_handlers();
 }
 
 void MainThread::wake() const noexcept { [[maybe_unused]] const auto wrote = ::write(write_end_.get(), &kReturned, 1); }

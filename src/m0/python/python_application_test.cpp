@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "m0/base/parker.hpp"
 #include "m0/base/waker.hpp"
 #include "m0/pool/offload_pool.hpp"
 #include "m0/python/harness_test.hpp"
@@ -206,6 +207,35 @@ TEST(PythonApplication, AnIdleProcessReleasesLargeBodies) {
   application.wait(wake);
   loop.join();
   EXPECT_EQ(ask_module("large_app", "m.dropped"), "['MainThread']");
+  ::close(wake);
+}
+
+TEST(PythonApplication, ASignalThatCameBeforeItWaitsIsHandled) {
+  const int wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const Folder folder("early_signal_app",
+                      "import os, signal\nseen = []\n"
+                      "def handle(number, frame):\n"
+                      "    seen.append(number)\n"
+                      "    os.eventfd_write(" +
+                          std::to_string(wake) +
+                          ", 1)\n"
+                          "signal.signal(signal.SIGUSR1, handle)\n"
+                          "def app(e, s): pass\n");
+  PythonApplication application({.target = "early_signal_app", .app_dir = folder.path()});
+  application.load();
+  ::raise(SIGUSR1);
+  base::Parker done;
+  std::atomic<bool> rescued{false};
+  std::thread rescue([&] {
+    rescued = !done.wait_until(base::now() + std::chrono::seconds(5));
+    if (rescued) ::eventfd_write(wake, 1);
+  });
+  application.wait(wake);
+  done.wake();
+  rescue.join();
+  EXPECT_FALSE(rescued) << "it would have waited for the next signal";
+  EXPECT_EQ(ask_module("early_signal_app", "m.seen"), "[10]");
+  ::signal(SIGUSR1, SIG_DFL);
   ::close(wake);
 }
 
