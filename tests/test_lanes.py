@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from harness.client import Client, Response
+from harness.full_queue import fill_queue
 from harness.gate import Gate
 from harness.server import APPS, Server, run
 from harness.waiting import never, wait_until
@@ -165,18 +166,7 @@ def test_a_full_lane_answers_503(places: Serve, gate: Gate) -> None:
     server = places("--lane", "/slow,threads=1,queue=4")
     running = asking(server, at(gate, "/slow"))
     visitor = gate.arrival()
-    queued: list[Client] = []
-
-    def full() -> Client | None:
-        client = asking(server, "/slow/next")
-        try:
-            wait_until(client.has_bytes, "an answer", within=0.3)
-        except AssertionError:
-            queued.append(client)
-            return None
-        return client
-
-    refused = wait_until(full, "the queue fills")
+    refused, queued = fill_queue(lambda: asking(server, "/slow/next"))
     assert 4 <= len(queued) <= 8
     answer = refused.response()
     assert answer.status == 503

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 from harness.client import Client, compose
+from harness.full_queue import fill_queue
 from harness.gate import Gate
 from harness.server import Server
 from harness.waiting import never, wait_until
@@ -169,19 +170,13 @@ def test_a_full_lane_answers_503(serve: Callable[..., Server], gate: Gate) -> No
     running = server.connect()
     running.request("GET", gate.target())
     visitor = gate.arrival()
-    queued = []
 
-    def full() -> Client | None:
+    def ask() -> Client:
         client = server.connect()
         client.request("GET", "/note-and-hello?key=full")
-        try:
-            wait_until(client.has_bytes, "an answer", within=0.3)
-        except AssertionError:
-            queued.append(client)
-            return None
         return client
 
-    refused = wait_until(full, "the queue fills")
+    refused, queued = fill_queue(ask)
     assert 4 <= len(queued) <= 8
     answer = refused.response()
     assert answer.status == 503

@@ -4,24 +4,19 @@
 
 namespace m0::handler {
 
-bool Exchange::start() noexcept {
+bool Exchange::move(Phase from, Phase to) noexcept {
   std::uint32_t word = word_.load(std::memory_order_acquire);
-  while (phase_of(word) == Phase::Queued) {
-    const std::uint32_t next = (word & ~kPhaseMask) | static_cast<std::uint32_t>(Phase::Running);
-    if (word_.compare_exchange_weak(word, next, std::memory_order_acq_rel)) return true;
-  }
-  return false;
-}
-
-bool Exchange::start_streaming() noexcept {
-  std::uint32_t word = word_.load(std::memory_order_acquire);
-  while (phase_of(word) == Phase::Running) {
-    const std::uint32_t next = (word & ~kPhaseMask) | static_cast<std::uint32_t>(Phase::Streaming);
+  while (phase_of(word) == from) {
+    const std::uint32_t next = (word & ~kPhaseMask) | static_cast<std::uint32_t>(to);
     // Release: the loop that sees Streaming sees the head and the window.
     if (word_.compare_exchange_weak(word, next, std::memory_order_acq_rel)) return true;
   }
   return false;
 }
+
+bool Exchange::start() noexcept { return move(Phase::Queued, Phase::Running); }
+
+bool Exchange::start_streaming() noexcept { return move(Phase::Running, Phase::Streaming); }
 
 bool Exchange::notify() noexcept { return (word_.fetch_or(kInList, std::memory_order_acq_rel) & kInList) == 0; }
 
@@ -45,14 +40,7 @@ void Exchange::withdraw() noexcept {
   word_.store(static_cast<std::uint32_t>(Phase::Gathering), std::memory_order_relaxed);
 }
 
-bool Exchange::abandon_queued() noexcept {
-  std::uint32_t word = word_.load(std::memory_order_acquire);
-  while (phase_of(word) == Phase::Queued) {
-    const std::uint32_t next = (word & ~kPhaseMask) | static_cast<std::uint32_t>(Phase::Abandoned);
-    if (word_.compare_exchange_weak(word, next, std::memory_order_acq_rel)) return true;
-  }
-  return false;
-}
+bool Exchange::abandon_queued() noexcept { return move(Phase::Queued, Phase::Abandoned); }
 
 void Exchange::abandon() noexcept {
   std::uint32_t word = word_.load(std::memory_order_acquire);

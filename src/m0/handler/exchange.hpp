@@ -131,6 +131,8 @@ class Exchange final : public pool::CompletionNode {
   static constexpr std::uint32_t kPhaseMask = 0xff;
   static constexpr std::uint32_t kInList = 0x100;
   static constexpr std::uint32_t kReturned = 0x200;
+  /// False: it is not in `from`, and stays where it is.
+  [[nodiscard]] bool move(Phase from, Phase to) noexcept;
   static constexpr Phase phase_of(std::uint32_t word) noexcept { return static_cast<Phase>(word & kPhaseMask); }
 
   std::atomic<std::uint32_t> word_{static_cast<std::uint32_t>(Phase::Gathering)};

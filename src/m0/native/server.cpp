@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <exception>
+#include <optional>
 #include <vector>
 
 #include "m0/base/logger.hpp"
+#include "m0/cli/lane_words.hpp"
 #include "m0/cli/parse.hpp"
 #include "m0/native/native_application.hpp"
 #include "m0/process/exit_codes.hpp"
@@ -21,14 +22,14 @@ struct Added {
   MountedHandler handler;
 };
 
-/// The lane that a mount asks for; what it does not say is as the server's own.
-pool::LaneConfig lane_of(const Added& added, const pool::LaneConfig& own) {
+std::optional<unsigned> wished(unsigned number) { return number > 0 ? std::optional(number) : std::nullopt; }
+
+/// The lane that a mount asks for; what it does not say is as the server's own. Nothing where it contradicts itself.
+std::optional<pool::LaneConfig> lane_of(const Added& added, const pool::LaneConfig& own) {
   const LaneWish& wish = added.handler.lane;
   pool::LaneConfig lane = own;
   lane.name = added.prefix.empty() ? "/" : added.prefix;
-  if (wish.threads > 0) lane.threads = lane.max_threads = wish.threads;
-  if (wish.max_threads > 0) lane.max_threads = wish.max_threads;
-  lane.threads = std::min(lane.threads, lane.max_threads);
+  if (!cli::set_threads(lane, wished(wish.threads), wished(wish.max_threads))) return std::nullopt;
   if (wish.queue > 0) lane.queue = wish.queue;
   if (wish.queue_timeout > base::Duration::zero()) lane.queue_timeout = wish.queue_timeout;
   return lane;
@@ -46,7 +47,7 @@ std::string mounts_problem(const std::vector<Added>& mounts) {
       if (mounts[j].prefix == prefix) return fmt::format("mount(\"{}\") comes twice", prefix.empty() ? "/" : prefix);
     }
     const LaneWish& wish = mounts[i].handler.lane;
-    if (wish.max_threads > 0 && wish.max_threads < wish.threads) {
+    if (!lane_of(mounts[i], {})) {
       return fmt::format("mount(\"{}\"): max_threads {} is less than threads {}", prefix, wish.max_threads,
                          wish.threads);
     }

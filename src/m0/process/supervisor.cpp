@@ -1,6 +1,5 @@
 #include "m0/process/supervisor.hpp"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -153,18 +152,15 @@ void Supervisor::worker_ended(unsigned index, int status) {
   const bool others_serve =
       std::ranges::any_of(children_, [](const Child& each) { return each.was_ready && each.pid != 0; });
   const bool refused = !was_ready && WIFEXITED(status) && WEXITSTATUS(status) == kExitConfig;
-  if (refused && !others_serve) {
-    // No other worker and no other try would find it otherwise.
-    base::log::error("{}", refusal.empty() ? fmt::format("worker {} (pid {}) ended by itself with status {}", index,
-                                                         pid, kExitConfig)
-                                           : refusal);
-    give_up(kExitConfig);
-    return;
-  }
   if (refused && !refusal.empty()) {
     base::log::error("{}", refusal);
   } else if (was_ready || WIFSIGNALED(status) || WEXITSTATUS(status) != kExitFailed) {
     report_end(index, pid, status);
+  }
+  if (refused && !others_serve) {
+    // No other worker and no other try would find it otherwise.
+    give_up(kExitConfig);
+    return;
   }
   if (was_ready) {
     boot_failures_ = 0;

@@ -39,7 +39,6 @@ class AnswerSender {
 
   /// Of the body, without its framing.
   [[nodiscard]] std::uint64_t body_bytes() const noexcept { return body_bytes_; }
-  void forget() noexcept { wire_sent_ = 0; }
 
  private:
   [[nodiscard]] std::string_view body_left(const handler::Exchange& exchange) const noexcept;

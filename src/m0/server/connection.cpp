@@ -35,6 +35,7 @@ const Counter g_cut("m0_answers_cut_total", "Answers that ended before their end
 
 // Requests one connection may start in one turn before the others have theirs.
 constexpr std::uint8_t kRequestsPerTurn = 16;
+
 }  // namespace
 
 Connection::Connection(LoopShared& shared, std::unique_ptr<net::Transport> transport, const handler::PeerAddress& peer,
@@ -341,7 +342,6 @@ void Connection::write_out() {
 void Connection::finish_answer() {
   shared_.sink.answered(*exchange_, status_, sender_.body_bytes(), true);
   const bool keep = session_->keep_alive() && !must_close_ && !error_;
-  sender_.forget();
   release_exchange();
   if (!keep) {
     close_after_answer();
@@ -363,7 +363,6 @@ void Connection::cut_answer() {
     close(true);
     return;
   }
-  sender_.forget();
   release_exchange();
   close_after_answer();
 }

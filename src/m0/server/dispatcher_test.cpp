@@ -22,6 +22,14 @@ pool::LaneConfig lane(std::string name, unsigned threads) {
   return config;
 }
 
+/// The same, but /slow first waits at a gate.
+TestApplication::Handler slow_waits_at(Gate& gate) {
+  return [&gate](handler::JobThread& thread, handler::Exchange& exchange) {
+    if (exchange.request.path == "/slow") gate.wait();
+    describe(thread, exchange);
+  };
+}
+
 TEST(Dispatcher, SendsEachPrefixToItsTargetAndLane) {
   Config config = RunningWorker::small();
   config.mounts = {{"", 0, false, {}}, {"/shop", 1, false, lane("/shop", 1)}};
@@ -61,12 +69,7 @@ TEST(Dispatcher, ASaturatedLaneChangesNothingForAnother) {
   slow.queue = 2;
   config.lanes = {{"/slow", slow}};
   Gate gate;
-  RunningWorker running(
-      [&](handler::JobThread& thread, handler::Exchange& exchange) {
-        if (exchange.request.path == "/slow") gate.wait();
-        describe(thread, exchange);
-      },
-      config);
+  RunningWorker running(slow_waits_at(gate), config);
   std::vector<std::unique_ptr<Client>> blockers;
   unsigned refused = 0;
   for (int i = 0; i < 6; ++i) {
@@ -129,12 +132,7 @@ TEST(Dispatcher, ARequestThatWaitsTooLongIsGivenUp) {
   config.lane = lane("default", 1);
   config.lane.queue_timeout = std::chrono::milliseconds(50);
   Gate gate;
-  RunningWorker running(
-      [&](handler::JobThread& thread, handler::Exchange& exchange) {
-        if (exchange.request.path == "/slow") gate.wait();
-        describe(thread, exchange);
-      },
-      config);
+  RunningWorker running(slow_waits_at(gate), config);
   Client slow(running.port());
   slow.send(get("/slow"));
   ASSERT_TRUE(eventually([&] { return gate.waiting() == 1; }));

@@ -142,17 +142,23 @@ TEST(Worker, SaysContinueOnlyWhenTheBodyIsNeeded) {
   EXPECT_TRUE(client.read_answer().starts_with("HTTP/1.1 200"));
 }
 
-TEST(Worker, AnswersAFullQueueWith503AndKeepsTheConnection) {
+Config one_thread_and_one_place() {
   Config config = RunningWorker::small();
   config.lane.threads = config.lane.max_threads = 1;
   config.lane.queue = 1;
+  return config;
+}
+
+TestApplication::Handler done_behind(Gate& gate) {
+  return [&gate](handler::JobThread&, handler::Exchange& exchange) {
+    gate.wait();
+    answer_text(exchange, "done\n");
+  };
+}
+
+TEST(Worker, AnswersAFullQueueWith503AndKeepsTheConnection) {
   Gate gate;
-  RunningWorker running(
-      [&](handler::JobThread&, handler::Exchange& exchange) {
-        gate.wait();
-        answer_text(exchange, "done\n");
-      },
-      config);
+  RunningWorker running(done_behind(gate), one_thread_and_one_place());
   Client first(running.port());
   Client second(running.port());
   Client third(running.port());
@@ -177,16 +183,8 @@ TEST(Worker, AnswersAFullQueueWith503AndKeepsTheConnection) {
 }
 
 TEST(Worker, RefusesPipelinedRequestsOneByOne) {
-  Config config = RunningWorker::small();
-  config.lane.threads = config.lane.max_threads = 1;
-  config.lane.queue = 1;
   Gate gate;
-  RunningWorker running(
-      [&](handler::JobThread&, handler::Exchange& exchange) {
-        gate.wait();
-        answer_text(exchange, "done\n");
-      },
-      config);
+  RunningWorker running(done_behind(gate), one_thread_and_one_place());
   Client first(running.port());
   first.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return gate.waiting() == 1; }));
