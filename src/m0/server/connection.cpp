@@ -230,6 +230,7 @@ void Connection::give_up_waiting() {
   fresh.stream = late.stream;
   fresh.arrived = late.arrived;
   fresh.queued = late.queued;
+  fresh.wire.swap(late.wire);  // an interim response may not be out yet, and the sender has counted it
   late.connection = {};
   exchange_ = &fresh;
   with_pool_ = false;
