@@ -49,7 +49,7 @@ void Answer::give_whole(std::span<const PyRef> chunks) {
   }
   whole_ = has_body_ = true;
   handler::ResponseBody& body = exchange_.response.body;
-  if (chunks.size() == 1 && total > kNotCopiedFrom && (!declared_ || *declared_ == total)) {
+  if (chunks.size() == 1 && total > kCopiedUpTo && (!declared_ || *declared_ == total)) {
     body.foreign = new PythonBytes(PyRef::borrow(chunks.front().get()), returned_);
     body.kind = handler::ResponseBody::Kind::Foreign;
     given_ = total;

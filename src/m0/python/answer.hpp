@@ -23,8 +23,8 @@ class LoopNotifier {
 /// One request's; the thread that runs it, attached. Waits for the client without the interpreter's lock.
 class Answer {
  public:
-  /// Bodies from here on are not copied: the loop sends them out of the Python object.
-  static constexpr std::size_t kNotCopiedFrom = 1024 * 1024;
+  /// Bodies larger than this are not copied: the loop sends them out of the Python object.
+  static constexpr std::size_t kCopiedUpTo = 16 * 1024;
 
   Answer(handler::Exchange& exchange, LoopNotifier& loop, ReturnedBytes& returned) noexcept
       : exchange_(exchange), loop_(loop), returned_(returned) {}

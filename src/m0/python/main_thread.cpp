@@ -75,11 +75,11 @@ void MainThread::wait(int wake_fd, ReturnedBytes* returned) {
       continue;
     }
     if (ready == 0 && returned != nullptr) {
-      timeout = -1;
       if (!returned->empty()) {
         const MainAttached attached(*this);
         returned->release_all();
       }
+      if (returned->rest()) timeout = -1;
       continue;
     }
     if ((watched[1].revents & POLLIN) != 0) {

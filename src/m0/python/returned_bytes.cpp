@@ -15,9 +15,15 @@ void ReturnedBytes::put(PythonBytes& bytes) noexcept {
   PythonBytes* newest = newest_.load(std::memory_order_relaxed);
   do {
     bytes.next_ = newest;
-    // Release: whoever takes the list sees the link.
-  } while (!newest_.compare_exchange_weak(newest, &bytes, std::memory_order_release, std::memory_order_relaxed));
-  if (newest == nullptr && wake_) wake_();
+    // Whoever takes the list sees the link, and whoever rests either sees these bytes or is seen to rest.
+  } while (!newest_.compare_exchange_weak(newest, &bytes, std::memory_order_seq_cst, std::memory_order_relaxed));
+  // A look is cheaper than an exchange, and under load somebody always looks after it.
+  if (wake_ && !looked_after_.load(std::memory_order_seq_cst) && !looked_after_.exchange(true)) wake_();
+}
+
+bool ReturnedBytes::rest() noexcept {
+  looked_after_.store(false, std::memory_order_seq_cst);
+  return newest_.load(std::memory_order_seq_cst) == nullptr || looked_after_.exchange(true);
 }
 
 void ReturnedBytes::release_all() noexcept {

@@ -38,7 +38,7 @@ TEST(ReturnedBytes, GivingBackDropsNothing) {
   home.release_all();
 }
 
-TEST(ReturnedBytes, OnlyTheFirstWakes) {
+TEST(ReturnedBytes, OnlyTheFirstWakesUntilItRests) {
   const Script script(kScript);
   ReturnedBytes home;
   int wakes = 0;
@@ -49,6 +49,11 @@ TEST(ReturnedBytes, OnlyTheFirstWakes) {
   home.release_all();
   EXPECT_EQ(script.eval("sorted(dropped)"), "[b'a', b'b']");
   (new PythonBytes(make(script, "c"), home))->give_back();
+  EXPECT_EQ(wakes, 1) << "whoever was woken still looks after it";
+  EXPECT_FALSE(home.rest()) << "there is something to release";
+  home.release_all();
+  EXPECT_TRUE(home.rest());
+  (new PythonBytes(make(script, "d"), home))->give_back();
   EXPECT_EQ(wakes, 2);
   home.release_all();
 }

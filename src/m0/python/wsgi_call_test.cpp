@@ -106,6 +106,14 @@ TEST(WsgiCall, ALargeBodyIsNotCopied) {
   EXPECT_EQ(seen.body, std::string(3 << 20, 'z'));
 }
 
+TEST(WsgiCall, WhereABodyIsCopiedAndWhereNot) {
+  const auto of = [](std::size_t size) {
+    return ask(app("  start_response('200 OK', [])\n  return [bytes(" + std::to_string(size) + ")]")).kind;
+  };
+  EXPECT_EQ(of(Answer::kCopiedUpTo), Kind::Bytes);
+  EXPECT_EQ(of(Answer::kCopiedUpTo + 1), Kind::Foreign);
+}
+
 // ---- streams
 
 TEST(WsgiCall, AGeneratorIsStreamedChunkByChunk) {
