@@ -2,6 +2,8 @@
 
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -17,11 +19,20 @@ Moved failed() noexcept {
   return {later ? Moved::What::WouldBlock : Moved::What::Gone, 0};
 }
 
+// The system calls themselves: recv() and send() are cancellation points of glibc, which in a process of several threads
+// pays for two atomic exchanges a call, 1.3 % of what a request costs (perf, a LoopHandler's hello).
+ssize_t receive(int socket, std::span<char> into) noexcept {
+  return ::syscall(SYS_recvfrom, socket, into.data(), into.size(), 0, nullptr, nullptr);
+}
+ssize_t send(int socket, const iovec& piece, int flags) noexcept {
+  return ::syscall(SYS_sendto, socket, piece.iov_base, piece.iov_len, flags, nullptr, 0);
+}
+
 }  // namespace
 
 Moved TcpTransport::read(std::span<char> into) noexcept {
   for (;;) {
-    const ssize_t got = ::recv(socket_.get(), into.data(), into.size(), 0);
+    const ssize_t got = receive(socket_.get(), into);
     if (got > 0) return {Moved::What::Some, static_cast<std::size_t>(got)};
     if (got == 0) return {Moved::What::Ended, 0};
     if (errno != EINTR) return failed();
@@ -33,7 +44,7 @@ Moved TcpTransport::write(std::span<const iovec> pieces, bool more) noexcept {
   for (;;) {
     ssize_t sent = 0;
     if (pieces.size() == 1) {  // send() is a little cheaper than sendmsg()
-      sent = ::send(socket_.get(), pieces[0].iov_base, pieces[0].iov_len, flags);
+      sent = send(socket_.get(), pieces[0], flags);
     } else {
       msghdr message{};
       message.msg_iov = const_cast<iovec*>(pieces.data());
