@@ -1,6 +1,6 @@
 # find_package(m0serve) gives m0::server: the native door as one static library and the headers that it reaches.
 add_library(m0serve STATIC)
-set(rooms base http net pool handler server process cli native)
+set(rooms base http net pool pubsub handler held server process cli native)
 foreach(room ${rooms})
   target_sources(m0serve PRIVATE $<TARGET_OBJECTS:m0_${room}>)
 endforeach()
@@ -28,7 +28,7 @@ install(FILES ${PROJECT_BINARY_DIR}/package/m0serve-config.cmake
   ${PROJECT_BINARY_DIR}/package/m0serve-config-version.cmake DESTINATION lib/cmake/m0serve)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/m0 DESTINATION include FILES_MATCHING PATTERN "*.hpp")
 # What m0.hpp reaches; a test compiles it from there alone.
-foreach(room base http pool handler native)
+foreach(room base http pool pubsub handler native)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/m0/${room} DESTINATION include/m0
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*_test.hpp" EXCLUDE)
 endforeach()

@@ -1,5 +1,7 @@
-"""m0serve runs synchronous WSGI applications from a server written in C++."""
+"""m0serve runs synchronous WSGI applications from a server written in C++, and holds their live connections."""
 
-__all__ = ["__version__"]
+from m0serve._realtime import channel_header, cursor, publish
+
+__all__ = ["__version__", "channel_header", "cursor", "publish"]
 
 __version__ = "0.1.0"

@@ -2,3 +2,9 @@
 
 def main(arguments: list[str]) -> int:
     """Runs the command with these arguments and returns its exit code. The main thread only."""
+
+def publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str:
+    """The event's id, or "!" and why there is none. Any thread."""
+
+def cursor() -> str | None:
+    """The newest event when the head of this thread's request was complete; else the newest; None without a server."""

@@ -161,6 +161,17 @@ class Client:
             answer.framing = "close"
             answer.body = self.rest()
 
+    def chunk(self) -> bytes | None:
+        """The next chunk of a body that is still coming; empty for the last, None where the connection ended first."""
+        try:
+            return self._one_chunk()
+        except (Truncated, ConnectionError):
+            return None
+
+    def until(self, mark: bytes) -> bytes:
+        """All up to and with `mark`."""
+        return self._until(mark, f"before {mark!r}")
+
     def rest(self) -> bytes:
         """All until the server closes."""
         parts = [self.buffer]
@@ -230,24 +241,24 @@ class Client:
             missing -= len(data)
         return b"".join(parts)
 
+    def _one_chunk(self) -> bytes:
+        """Empty for the last one, whose trailer is read too."""
+        line = self._until(b"\r\n", "before a chunk")[:-2]
+        match = _CHUNK_SIZE.fullmatch(line)
+        if not match:
+            raise Malformed(f"chunk size {line!r}")
+        size = int(match[1], 16)
+        data = self._exactly(size + 2, "inside a chunk" if size else "inside the trailer")
+        if data[-2:] != b"\r\n":
+            raise Malformed("chunk without its end" if size else "trailer")
+        return data[:-2]
+
     def _chunked(self, answer: Response) -> None:
         parts: list[bytes] = []
         try:
-            while True:
-                line = self._until(b"\r\n", "before a chunk")[:-2]
-                match = _CHUNK_SIZE.fullmatch(line)
-                if not match:
-                    raise Malformed(f"chunk size {line!r}")
-                size = int(match[1], 16)
-                if size == 0:
-                    if self._exactly(2, "inside the trailer") != b"\r\n":
-                        raise Malformed("trailer")
-                    break
-                data = self._exactly(size + 2, "inside a chunk")
-                if data[-2:] != b"\r\n":
-                    raise Malformed("chunk without its end")
-                answer.chunks.append(size)
-                parts.append(data[:-2])
+            while data := self._one_chunk():
+                answer.chunks.append(len(data))
+                parts.append(data)
         except Truncated as error:
             raise Truncated(str(error), b"".join(parts) + error.so_far) from None
         answer.body = b"".join(parts)

@@ -207,6 +207,7 @@ std::string_view group_title(Group group) noexcept {
     case Group::Threads: return "Threads";
     case Group::Limits: return "Limits";
     case Group::Timeouts: return "Timeouts";
+    case Group::Realtime: return "Realtime";
     case Group::Logging: return "Logging";
     case Group::General: return "General";
   }
@@ -360,6 +361,19 @@ std::vector<Option> options_of(Door door) {
   row(Group::Timeouts, "graceful-timeout", "TIME", Kind::Value,
       "From a stop until the requests that are still running are ended",
       duration([](Draft& d) -> auto& { return d.invocation.config.server.timeouts.graceful; }, seconds(0), hours(24)));
+
+  row(Group::Realtime, "event-log-size", "SIZE", Kind::Value,
+      "Memory that all workers share, in which published events are kept for clients that come back",
+      size(config([](auto& c) -> auto& { return c.event_log_size; }), pubsub::kMinLogSize, 32ULL << 30U));
+  row(Group::Realtime, "max-event", "SIZE", Kind::Value,
+      "An event with its names; also at most a sixteenth of the event log. A larger one is not published",
+      size(config([](auto& c) -> auto& { return c.max_event; }), 256, 1ULL << 30U));
+  row(Group::Realtime, "hold-keep-alive", "TIME", Kind::Value,
+      "Between two signs of life to a held client, unless its view said M0-Keep-Alive",
+      duration(config([](auto& c) -> auto& { return c.server.held.keep_alive; }), seconds(1), hours(1)));
+  row(Group::Realtime, "drain-spread", "TIME", Kind::Value,
+      "Over which held clients are sent away when the server stops, and come back",
+      duration(config([](auto& c) -> auto& { return c.server.held.drain_spread; }), seconds(0), hours(1)));
 
   row(Group::Logging, "log-level", "LEVEL", Kind::Value, "debug, info, warning, error or critical",
       {set_log_level, "info"});

@@ -13,9 +13,19 @@
 
 namespace m0::cli {
 
-enum class Group : std::uint8_t { Application, Listening, Processes, Threads, Limits, Timeouts, Logging, General };
+enum class Group : std::uint8_t {
+  Application,
+  Listening,
+  Processes,
+  Threads,
+  Limits,
+  Timeouts,
+  Realtime,
+  Logging,
+  General
+};
 [[nodiscard]] std::string_view group_title(Group group) noexcept;
-inline constexpr std::size_t kGroups = 8;
+inline constexpr std::size_t kGroups = 9;
 
 /// An invocation while it is put together: what several options decide together is kept apart until all are read.
 struct Draft {

@@ -71,6 +71,9 @@ class Exchange final : public pool::CompletionNode {
   /// When the loop gives it up if it still waits for a thread; the loop's.
   base::Instant queue_deadline = base::Instant::max();
 
+  /// The newest event when the head was complete: a hold starts there.
+  std::uint64_t log_position = 0;
+
   /// Framed bytes of the answer that were not sent yet: the loop's.
   std::string wire;
 

@@ -1,5 +1,7 @@
 #include "m0/net/tcp_transport.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -19,8 +21,8 @@ Moved failed() noexcept {
   return {later ? Moved::What::WouldBlock : Moved::What::Gone, 0};
 }
 
-// The system calls themselves: recv() and send() are cancellation points of glibc, which in a process of several threads
-// pays for two atomic exchanges a call, 1.3 % of what a request costs (perf, a LoopHandler's hello).
+// The system calls themselves: recv() and send() are cancellation points of glibc, which in a process of several
+// threads pays for two atomic exchanges a call, 1.3 % of what a request costs (perf, a LoopHandler's hello).
 ssize_t receive(int socket, std::span<char> into) noexcept {
   return ::syscall(SYS_recvfrom, socket, into.data(), into.size(), 0, nullptr, nullptr);
 }
@@ -65,6 +67,16 @@ Moved TcpTransport::send_file(int file, std::uint64_t offset, std::size_t count)
     // EINVAL, EIO: the file cannot be sent; the answer cannot be completed either.
     if (errno != EINTR) return failed();
   }
+}
+
+void TcpTransport::expect_long_silence() noexcept {
+  constexpr int kNotSent = 16 * 1024;
+  constexpr int kSendBuffer = 64 * 1024;  // the kernel doubles it for its own accounting
+  constexpr unsigned kMilliseconds = kSilence * 1000;
+  // The first two do not exist for a Unix socket, whose peer cannot vanish without a word.
+  static_cast<void>(::setsockopt(socket_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kMilliseconds, sizeof kMilliseconds));
+  static_cast<void>(::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kNotSent, sizeof kNotSent));
+  static_cast<void>(::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer));
 }
 
 void TcpTransport::shutdown_write() noexcept { static_cast<void>(::shutdown(socket_.get(), SHUT_WR)); }

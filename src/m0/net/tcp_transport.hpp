@@ -16,6 +16,7 @@ class TcpTransport final : public Transport {
   [[nodiscard]] Moved read(std::span<char> into) noexcept override;
   [[nodiscard]] Moved write(std::span<const iovec> pieces, bool more) noexcept override;
   [[nodiscard]] Moved send_file(int file, std::uint64_t offset, std::size_t count) noexcept override;
+  void expect_long_silence() noexcept override;
   void shutdown_write() noexcept override;
   void close(bool reset) noexcept override;
 

@@ -32,6 +32,10 @@ class Transport {
   [[nodiscard]] virtual Moved write(std::span<const iovec> pieces, bool more) noexcept = 0;
   /// Up to `count` bytes of a file from `offset`. Ended: the file is shorter than that.
   [[nodiscard]] virtual Moved send_file(int file, std::uint64_t offset, std::size_t count) noexcept = 0;
+  /// The connection will be held: a peer that vanished without a word is noticed within kSilence of the next bytes that
+  /// are sent to it, and little of what a slow one does not read lies in the kernel.
+  static constexpr unsigned kSilence = 60;  // seconds
+  virtual void expect_long_silence() noexcept = 0;
   /// Sends what was written and then the end; reading goes on.
   virtual void shutdown_write() noexcept = 0;
   /// Closes at once. `reset`: the peer is told that the connection broke (an answer that was cut).

@@ -5,6 +5,10 @@
 
 namespace m0::process {
 
+pubsub::LogConfig log_config(const Config& config) noexcept {
+  return {.size = config.event_log_size, .max_event = config.max_event, .bells = config.workers};
+}
+
 bool multithread(const Config& config) {
   // Two lanes of one thread each are two threads.
   unsigned threads = 0;

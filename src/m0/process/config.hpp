@@ -8,6 +8,7 @@
 
 #include "m0/base/clock.hpp"
 #include "m0/base/logger.hpp"
+#include "m0/pubsub/event_log.hpp"
 #include "m0/server/config.hpp"
 
 namespace m0::process {
@@ -20,8 +21,13 @@ struct Config {
   int backlog = 2048;
   unsigned unix_mode = 0666;  // of a Unix socket's file
   base::LogLevel log_level = base::LogLevel::Info;
+  std::size_t event_log_size = pubsub::LogConfig{}.size;
+  std::size_t max_event = pubsub::LogConfig{}.max_event;
   server::Config server;
 };
+
+/// Of a log that as many workers read.
+[[nodiscard]] pubsub::LogConfig log_config(const Config& config) noexcept;
 
 /// Whether an application can be asked by two threads of a worker at the same time.
 [[nodiscard]] bool multithread(const Config& config);

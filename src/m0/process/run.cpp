@@ -20,6 +20,7 @@
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/slots.hpp"
 #include "m0/process/worker_process.hpp"
+#include "m0/pubsub/event_log.hpp"
 #include "m0/server/mount_table.hpp"
 
 namespace m0::process {
@@ -57,8 +58,10 @@ std::string ready_line(const Config& config, const handler::Application& applica
 
 int run_here(const Config& config, handler::Application& application, std::span<net::Listener* const> listeners) {
   Slots slots(1);
+  pubsub::EventLog log(log_config(config));
   WorkerPlace place;
   place.slots = &slots;
+  place.log = &log;
   place.own_signals = true;
   place.became_ready = [&] { base::log::write(base::LogLevel::Info, ready_line(config, application, listeners)); };
   application.set_surroundings({false, multithread(config), 0});

@@ -39,6 +39,7 @@ Supervisor::Supervisor(const Config& config, handler::Application& application, 
       listeners_(listeners),
       ready_line_(std::move(ready_line)),
       slots_(config.workers),
+      log_(log_config(config)),
       signals_(kSignalNumbers),
       own_pid_(::getpid()),
       children_(config.workers) {}
@@ -110,6 +111,7 @@ void Supervisor::be_worker(unsigned index) {
     WorkerPlace place;
     place.index = index;
     place.slots = &slots_;
+    place.log = &log_;
     place.loaded = config_.preload;
     place.became_ready = [this] { signals_.poke(); };
     place.refused = [this, index](const std::string& sentence) { slots_[index].refuse(sentence); };
@@ -138,6 +140,8 @@ void Supervisor::worker_ended(unsigned index, int status) {
   const pid_t pid = std::exchange(child.pid, 0);
   const std::string refusal = slots_[index].refusal.data();
   slots_.clear(index);
+  // It may have died between an append and the bells.
+  log_.ring();
   if (stop_.stopping() || exit_code_ != kExitClean) {
     // It was asked to end. What it lost on the way there is told all the same; what failed to load has told it, or
     // found what the first refusal said for all.

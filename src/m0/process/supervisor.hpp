@@ -15,6 +15,7 @@
 #include "m0/process/signals.hpp"
 #include "m0/process/slots.hpp"
 #include "m0/process/stop_requests.hpp"
+#include "m0/pubsub/event_log.hpp"
 
 namespace m0::process {
 
@@ -61,6 +62,7 @@ class Supervisor {
   const std::span<net::Listener* const> listeners_;
   const std::string ready_line_;
   Slots slots_;
+  pubsub::EventLog log_;
   Signals signals_;
   const pid_t own_pid_;
   std::vector<Child> children_;

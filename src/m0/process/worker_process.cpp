@@ -14,6 +14,7 @@
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/signals.hpp"
 #include "m0/process/stop_requests.hpp"
+#include "m0/pubsub/publisher.hpp"
 #include "m0/server/worker.hpp"
 
 namespace m0::process {
@@ -73,6 +74,7 @@ int load_application(handler::Application& application, const std::function<void
 int run_worker(const Config& config, handler::Application& application, std::span<net::Listener* const> listeners,
                const WorkerPlace& place) {
   base::metric::use_slab((*place.slots)[place.index].metrics);
+  pubsub::use_log(place.log);  // the application may publish while it is imported
   if (!place.loaded) {
     if (const int code = load_application(application, place.refused); code != kExitClean) return code;
   }
@@ -85,7 +87,7 @@ int run_worker(const Config& config, handler::Application& application, std::spa
   // Its destructor waits for every pool thread; one that is stuck in a handler would keep the process for ever, so then
   // it is left to _exit.
   auto owned = std::make_unique<server::Worker>(config.server, application, listeners,
-                                                server::Worker::Place{place.index, place.slots->loads()},
+                                                server::Worker::Place{place.index, place.slots->loads(), place.log},
                                                 [&signals] { signals.poke(); });
   server::Worker& worker = *owned;
   worker.start();

@@ -25,6 +25,7 @@ inline constexpr base::Duration kLastLines = std::chrono::seconds(1);
 struct WorkerPlace {
   unsigned index = 0;
   Slots* slots = nullptr;
+  pubsub::EventLog* log = nullptr;
   bool loaded = false;                                   // --preload: the application is there already
   bool own_signals = false;                              // --no-fork: SIGINT is ours too
   std::function<void()> became_ready;                    // on the main thread, once

@@ -1,4 +1,4 @@
-// m0serve._core: what Python imports. One function, the command.
+// m0serve._core: what Python imports: the command, and what the realtime functions stand on.
 
 #include <Python.h>
 
@@ -12,6 +12,7 @@
 #include "m0/cli/parse.hpp"
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/run.hpp"
+#include "m0/python/publish.hpp"
 #include "m0/python/python_application.hpp"
 #include "m0/python/python_type.hpp"
 #include "m0/python/text.hpp"
@@ -79,6 +80,10 @@ PyObject* main_function(PyObject*, PyObject* arguments) noexcept {
 PyMethodDef g_functions[] = {
     {"main", method(main_function), METH_O,
      "main(arguments: list[str]) -> int: runs the command and returns its exit code; on the main thread"},
+    {"publish", method(publish_function), METH_VARARGS,
+     "publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str: the id, or '!' and why there is none"},
+    {"cursor", method(cursor_function), METH_NOARGS,
+     "cursor() -> str | None: the newest event when the head of this thread's request was complete"},
     {nullptr, nullptr, 0, nullptr},
 };
 PyModuleDef g_module = {

@@ -35,8 +35,8 @@ class ReturnedBytes {
   ReturnedBytes(const ReturnedBytes&) = delete;
   ReturnedBytes& operator=(const ReturnedBytes&) = delete;
 
-  /// Called by the first put() after rest(), so that an idle process releases them too: whoever is woken looks after the
-  /// list until it rests. It must not block. Before the first request.
+  /// Called by the first put() after rest(), so that an idle process releases them too: whoever is woken looks after
+  /// the list until it rests. It must not block. Before the first request.
   void on_first(std::function<void()> wake) { wake_ = std::move(wake); }
   /// Whoever was woken stops looking, unless there is something to release: false, it goes on.
   [[nodiscard]] bool rest() noexcept;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "m0/python/exception.hpp"
+#include "m0/python/publish.hpp"
 #include "m0/python/text.hpp"
 
 namespace m0::python {
@@ -46,7 +47,10 @@ void WsgiThread::run(handler::JobThread& thread) noexcept {
     // slower than one.
     do {
       job->began = thread.began();
-      if (job->start()) caller_->run(*job);
+      if (job->start()) {
+        const CurrentRequest current(job->log_position);
+        caller_->run(*job);
+      }
       thread.complete(*job);
       job = thread.take_now();
     } while (job != nullptr);

@@ -151,6 +151,13 @@ Sent AnswerSender::send_file(handler::Exchange& exchange, http::Session& session
   return {};
 }
 
+std::string AnswerSender::take_unsent(handler::Exchange& exchange) {
+  std::string unsent = exchange.wire.substr(wire_sent_);
+  exchange.wire.clear();
+  wire_sent_ = 0;
+  return unsent;
+}
+
 Sent AnswerSender::send_interim(handler::Exchange& exchange, net::Transport& transport) {
   return write(exchange, nullptr, 0, {}, transport, false);
 }

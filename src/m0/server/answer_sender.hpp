@@ -2,6 +2,7 @@
 // The sending half of a connection: one answer at a time, from its exchange through the session into the transport.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "m0/handler/exchange.hpp"
@@ -36,6 +37,9 @@ class AnswerSender {
                           net::Transport& transport, bool returned);
   /// The same for what stands in exchange.wire before any answer was begun (an interim response).
   [[nodiscard]] Sent send_interim(handler::Exchange& exchange, net::Transport& transport);
+
+  /// What stands in exchange.wire and was not sent: somebody else sends it.
+  [[nodiscard]] std::string take_unsent(handler::Exchange& exchange);
 
   /// Of the body, without its framing.
   [[nodiscard]] std::uint64_t body_bytes() const noexcept { return body_bytes_; }

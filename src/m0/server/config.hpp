@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "m0/base/clock.hpp"
+#include "m0/held/config.hpp"
 #include "m0/http/limits.hpp"
 #include "m0/pool/lane_config.hpp"
 
@@ -45,6 +46,7 @@ struct LaneRule {
 
 struct Config {
   http::Limits limits;
+  held::Config held;
   Timeouts timeouts;
   pool::LaneConfig lane;  // of all that has none of its own
   std::vector<Mount> mounts = {{"", 0, false, {}}};

@@ -70,6 +70,10 @@ void Connection::on_ready(std::uint32_t events) {
     vanish();
     return;
   }
+  if (state_ == State::Held) {
+    on_ready_held(events);
+    return;
+  }
   if ((events & EPOLLOUT) != 0) {
     output_blocked_ = false;
     queue_write();
@@ -116,7 +120,7 @@ void Connection::take_in(std::string_view bytes) {
     }
     if (session_->paused()) break;
   }
-  if (state_ == State::Closed) return;
+  if (state_ == State::Closed || state_ == State::Held) return;
   if (used < bytes.size() && !error_) {
     leftover_.assign(bytes.substr(used));
     if (state_ == State::Reading) queue_again();  // its budget is used up
@@ -136,6 +140,7 @@ void Connection::take_in(std::string_view bytes) {
 
 void Connection::go_on() {
   again_queued_ = false;
+  if (hold_ended_) close(false);
   if (state_ != State::Reading) return;
   if (!leftover_.empty()) {
     std::string bytes;
@@ -190,6 +195,13 @@ void Connection::on_head(http::StreamId stream, const http::RequestHead& head) {
   exchange_->connection = self_;
   exchange_->stream = stream;
   exchange_->arrived = shared_.loop.now();
+  if (shared_.held != nullptr) exchange_->log_position = shared_.held->arrival();
+  // These say what the server itself found out about a request.
+  for (const http::Field& field : head.fields) {
+    if (!handler::is_own_field(field.name)) continue;
+    on_protocol_error(stream, 400, "a field of the server's own");
+    return;
+  }
 }
 
 void Connection::on_body(http::StreamId, std::string_view bytes) {
@@ -290,11 +302,63 @@ void Connection::begin_answer(bool refused) {
     base::log::warning("a pool handler answered {} with a stream, which only a LoopHandler can; it became a 409",
                        exchange_->request.path);
   }
+  if (shared_.held != nullptr) {
+    if (const auto wanted = shared_.held->prepare(*exchange_)) {
+      hold(*wanted);
+      return;
+    }
+  }
   status_ = exchange_->response.head.status;
   sender_.begin(*exchange_, *session_, stream_, shared_.answers, must_close_);
-  // HEAD, 204, 304: what the application streams is not wanted.
-  if (!session_->answer_has_body() && with_pool_) exchange_->abandon();
+  // HEAD, 204, 304, or refused just now: what the application streams is not wanted.
+  if (with_pool_ && (!session_->answer_has_body() || exchange_->response.body.kind != ResponseBody::Kind::Window)) {
+    exchange_->abandon();
+  }
   queue_write();
+}
+
+// ---- held
+
+void Connection::hold(const handler::Hold& wanted) {
+  session_->begin_answer(stream_, exchange_->response.head, std::nullopt, shared_.answers, false, exchange_->wire);
+  state_ = State::Held;
+  shared_.sink.answered(*exchange_, exchange_->response.head.status, 0, true);
+  transport_->expect_long_silence();
+  held_ = shared_.held->open(*this, *exchange_, wanted, sender_.take_unsent(*exchange_));
+  release_exchange();
+  session_.reset();
+  base::free_room(leftover_);
+  if (end_hinted_ || eof_) end();
+  update_interest();
+}
+
+void Connection::on_ready_held(std::uint32_t events) {
+  if ((events & EPOLLRDHUP) != 0) {  // a client that has ended its side will not be there for the next event
+    close(false);
+    return;
+  }
+  if ((events & EPOLLOUT) != 0) {
+    output_blocked_ = false;
+    held_->writable();
+  }
+  update_interest();
+}
+
+pubsub::Taken Connection::write(std::string_view bytes) noexcept {
+  if (hold_ended_) return {0, true};
+  const iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
+  const net::Moved moved = transport_->write({&piece, 1}, false);
+  if (moved.what == net::Moved::What::Gone) return {0, true};
+  if (moved.bytes < bytes.size()) {
+    output_blocked_ = true;
+    update_interest();
+  }
+  return {moved.bytes, false};
+}
+
+void Connection::end() noexcept {
+  hold_ended_ = true;
+  queue_again();
 }
 
 void Connection::queue_again() {
@@ -391,6 +455,7 @@ void Connection::close(bool reset) {
   if (state_ == State::Closed) return;
   state_ = State::Closed;
   release_exchange();
+  held_.reset();
   shared_.loop.remove(*this);
   transport_->close(reset);
   shared_.to_reap.push_back(this);
@@ -469,6 +534,10 @@ void Connection::wait_for(Wait what) noexcept {
 }
 
 void Connection::update_interest() {
+  if (state_ == State::Held) {
+    shared_.loop.want(*this, EPOLLRDHUP | (output_blocked_ ? EPOLLOUT : 0U));
+    return;
+  }
   std::uint32_t events = 0;
   const bool reading = !eof_ && (state_ == State::Lingering || (!input_parked_ && !error_));
   if (reading) events |= EPOLLIN;

@@ -7,6 +7,9 @@
 
 #include "m0/base/slot_map.hpp"
 #include "m0/handler/exchange.hpp"
+#include "m0/handler/hold.hpp"
+#include "m0/held/stream.hpp"
+#include "m0/held/wire.hpp"
 #include "m0/http/h1_session.hpp"
 #include "m0/http/session.hpp"
 #include "m0/net/event_loop.hpp"
@@ -17,7 +20,7 @@
 namespace m0::server {
 
 /// The loop's thread. Lives in LoopShared::connections; closing marks it, the end of the turn destroys it.
-class Connection final : public net::Watched, private http::SessionEvents {
+class Connection final : public net::Watched, private http::SessionEvents, private held::Wire {
  public:
   Connection(LoopShared& shared, std::unique_ptr<net::Transport> transport, const handler::PeerAddress& peer,
              const handler::ListenerInfo& listener);
@@ -49,6 +52,7 @@ class Connection final : public net::Watched, private http::SessionEvents {
     Reading,    // a request is awaited or arriving
     Waiting,    // a complete request is with the pool
     Answering,  // an answer was begun
+    Held,       // its answer is an event stream, which the registry feeds
     Lingering,  // our end was sent, the peer's is awaited
     Closed,
   };
@@ -61,6 +65,10 @@ class Connection final : public net::Watched, private http::SessionEvents {
   void on_request_end(http::StreamId stream) override;
   void on_protocol_error(http::StreamId stream, int status, const char* why) override;
 
+  // held::Wire
+  [[nodiscard]] pubsub::Taken write(std::string_view bytes) noexcept override;
+  void end() noexcept override;
+
   void read_some();
   void take_in(std::string_view bytes);
   void discard_some();
@@ -72,6 +80,9 @@ class Connection final : public net::Watched, private http::SessionEvents {
   void refuse(int status, const char* retry_after);
   /// The exchange has its response. `refused`: it is ours, and may come before the request has been read.
   void begin_answer(bool refused);
+  /// The answer is a hold: from here on its connection carries nothing else.
+  void hold(const handler::Hold& wanted);
+  void on_ready_held(std::uint32_t events);
   void queue_write();
   void queue_again();
   /// The socket takes no more at the moment; `progress`: it took something.
@@ -91,6 +102,7 @@ class Connection final : public net::Watched, private http::SessionEvents {
   std::unique_ptr<net::Transport> transport_;
   std::unique_ptr<http::Session> session_;
   handler::Exchange* exchange_ = nullptr;
+  std::unique_ptr<held::Stream> held_;
   const handler::ListenerInfo* listener_;
   std::string leftover_;         // bytes that came with the request being answered
   std::uint64_t discarded_ = 0;  // while lingering
@@ -115,6 +127,7 @@ class Connection final : public net::Watched, private http::SessionEvents {
   bool output_blocked_ : 1 = false;  // the socket takes no more at the moment
   bool write_queued_ : 1 = false;
   bool again_queued_ : 1 = false;
+  bool hold_ended_ : 1 = false;  // to be closed when its turn comes
 };
 
 }  // namespace m0::server

@@ -10,6 +10,7 @@
 
 #include "m0/base/slot_map.hpp"
 #include "m0/handler/exchange.hpp"
+#include "m0/held/registry.hpp"
 #include "m0/http/h1_session.hpp"
 #include "m0/net/event_loop.hpp"
 #include "m0/net/timers.hpp"
@@ -75,6 +76,8 @@ struct LoopShared {
   net::TickClock linger_in_all{kLingerTime};
   std::unique_ptr<char[]> scratch;  // one read at a time lands here
   static constexpr std::size_t kScratch = 64 * 1024;
+
+  held::Registry* held = nullptr;  // null: nothing is held here
 
   http::AnswerContext answers;
   bool stopping = false;

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
 #include <utility>
@@ -103,6 +104,11 @@ std::string Worker::build() {
     return "what answers on the loop could not be built";
   }
   dispatcher_.use_loop_body(loop_body_.get());
+  if (place_.log != nullptr) {
+    held_ = std::make_unique<held::Registry>(*place_.log, place_.index, config_.held);
+    shared_.held = held_.get();
+    loop_.add(bell_, place_.log->bell_fd(place_.index), EPOLLIN | EPOLLET);
+  }
   return pool_.start();
 }
 
@@ -146,11 +152,13 @@ bool Worker::join() {
 // ---- the turn
 
 bool Worker::work_left() {
+  if (held_ && !held_->may_sleep()) return true;
   return !shared_.again.empty() || !shared_.to_write.empty() || !pool_.nothing_came_back() ||
          stop_wanted_.load(std::memory_order_seq_cst) != stop_;
 }
 
 void Worker::again() {
+  if (held_) held_->awake();
   shared_.refresh_date();
   const Stop wanted = stop_wanted_.load(std::memory_order_acquire);
   if (wanted != stop_) {
@@ -185,6 +193,7 @@ base::Instant Worker::timers(base::Instant now) {
   if (now < shared_.nearest_timer) return shared_.nearest_timer;
   if (now >= next_sweep_) {
     shared_.connections.for_each([now](base::SlotHandle, Connection& connection) { connection.sweep(now); });
+    if (held_) held_->tick(now);
     dispatcher_.look_for_stuck_lanes(now);
     next_sweep_ = now + sweep_every_;
   }
@@ -196,6 +205,7 @@ base::Instant Worker::timers(base::Instant now) {
 }
 
 void Worker::write() {
+  if (held_) held_->turn();
   writing_.swap(shared_.to_write);
   for (Connection* connection : writing_) connection->write_out();
   writing_.clear();
@@ -272,7 +282,8 @@ void Worker::begin_stop() {
   for (auto& acceptor : acceptors_) acceptor->finish();
   place_.loads[place_.index].accepting.store(false, std::memory_order_relaxed);
   shared_.connections.for_each([](base::SlotHandle, Connection& connection) { connection.stop(); });
-  stop_deadline_ = loop_.now() + config_.timeouts.graceful;
+  stop_began_ = loop_.now();
+  stop_deadline_ = stop_began_ + config_.timeouts.graceful;
 }
 
 void Worker::cut_what_is_left(const char* why) {
@@ -295,6 +306,7 @@ void Worker::stop_pool() {
 
 base::Instant Worker::tend_stop(base::Instant now) {
   if (!pool_stopping_) {
+    if (held_) static_cast<void>(held_->drain(now - stop_began_));
     if (now >= stop_deadline_ && shared_.connections.size() > shared_.to_reap.size()) {
       cut_what_is_left(stop_ == Stop::Now ? "stopped by a second signal" : "the graceful time is over");
     }

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "m0/handler/application.hpp"
+#include "m0/held/registry.hpp"
 #include "m0/net/event_loop.hpp"
 #include "m0/net/listener.hpp"
 #include "m0/pool/offload_pool.hpp"
+#include "m0/pubsub/event_log.hpp"
 #include "m0/server/accept_gate.hpp"
 #include "m0/server/acceptor.hpp"
 #include "m0/server/access_log.hpp"
@@ -29,7 +31,8 @@ class Worker final : private net::TurnSteps, private RequestSink {
  public:
   struct Place {
     unsigned index = 0;
-    std::span<WorkerLoad> loads;  // of all workers; [index] is this one's
+    std::span<WorkerLoad> loads;      // of all workers; [index] is this one's
+    pubsub::EventLog* log = nullptr;  // null: no connection is held
   };
   enum class State : std::uint8_t { Starting, Ready, Failed, Ended };
 
@@ -58,6 +61,12 @@ class Worker final : private net::TurnSteps, private RequestSink {
 
  private:
   enum class Stop : std::uint8_t { No, Graceful, Now };
+
+  /// Wakes the loop when something was published. Edge-triggered, like the loop's waker: it is never read.
+  class Bell final : public net::Watched {
+   public:
+    void on_ready(std::uint32_t) override {}
+  };
 
   // net::TurnSteps
   void again() override;
@@ -88,6 +97,8 @@ class Worker final : private net::TurnSteps, private RequestSink {
   const std::function<void()> changed_;
 
   net::EventLoop loop_;
+  Bell bell_;
+  std::unique_ptr<held::Registry> held_;  // made on the loop's thread; the connections leave before it goes
   LoopShared shared_;
   AcceptGate gate_;
   AccessLogFormatter access_log_;
@@ -106,6 +117,7 @@ class Worker final : private net::TurnSteps, private RequestSink {
   unsigned came_back_ = 0;                 // answers and notices of this turn
   bool pool_stopping_ = false;
   bool all_threads_left_ = false;
+  base::Instant stop_began_{};
   base::Instant stop_deadline_ = base::Instant::max();
   base::Instant join_deadline_ = base::Instant::max();
   base::Instant next_sweep_{};

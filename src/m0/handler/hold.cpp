@@ -1,0 +1,104 @@
+#include "m0/handler/hold.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "m0/base/bytes.hpp"
+#include "m0/http/percent.hpp"
+#include "m0/pubsub/channel_name.hpp"
+
+namespace m0::handler {
+namespace {
+
+using Problem = std::optional<std::string>;
+
+constexpr std::uint64_t kLongestKeepAlive = 3600;                   // seconds
+constexpr std::uint64_t kLongestHold = std::uint64_t{366} * 86400;  // seconds
+constexpr std::uint64_t kMostReplayed = 1'000'000;
+
+Problem read_number(std::string_view name, std::string_view value, std::uint64_t least, std::uint64_t most,
+                    std::uint64_t& into) {
+  const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), into);
+  if (error == std::errc{} && stop == value.data() + value.size() && into >= least && into <= most) return {};
+  return fmt::format("{} must be a whole number from {} to {}", name, least, most);
+}
+
+Problem read_seconds(std::string_view name, std::string_view value, std::uint64_t most, base::Duration& into) {
+  std::uint64_t seconds = 0;
+  Problem problem = read_number(name, value, 1, most, seconds);
+  if (!problem) into = std::chrono::seconds(seconds);
+  return problem;
+}
+
+Problem add_channels(std::string_view list, std::vector<std::string>& channels) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string_view item = base::trim_ows(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    if (item.empty()) continue;  // RFC 9110 5.6.1.2: an empty element of a list counts for nothing
+    std::string name;
+    http::percent_decode(item, name);
+    if (const std::string_view problem = pubsub::channel_problem(name); !problem.empty()) {
+      return fmt::format("a channel's name {}", problem);
+    }
+    if (std::ranges::find(channels, name) != channels.end()) continue;
+    if (channels.size() == kMaxChannels) return fmt::format("a connection has at most {} channels", kMaxChannels);
+    channels.push_back(std::move(name));
+  }
+  return {};
+}
+
+Problem read_field(std::string_view name, std::string_view value, Hold& hold, bool& wanted) {
+  if (base::iequals(name, "M0-Hold")) {
+    wanted = true;
+    if (base::iequals(value, "stream")) return {};
+    hold.kind = Hold::Kind::WebSocket;
+    if (base::iequals(value, "websocket")) return {};
+    return "M0-Hold must be stream or websocket";
+  }
+  if (base::iequals(name, "M0-Channel")) return add_channels(value, hold.channels);
+  if (base::iequals(name, "M0-Keep-Alive")) return read_seconds(name, value, kLongestKeepAlive, hold.keep_alive);
+  if (base::iequals(name, "M0-Hold-Timeout")) return read_seconds(name, value, kLongestHold, hold.timeout);
+  if (base::iequals(name, "M0-Replay")) {
+    std::uint64_t count = 0;
+    Problem problem = read_number(name, value, 0, kMostReplayed, count);
+    hold.replay = static_cast<std::size_t>(count);
+    return problem;
+  }
+  if (base::iequals(name, "M0-Since")) {
+    const auto parsed = pubsub::parse_id(value);
+    if (!parsed) return "M0-Since must be a cursor of this server, as m0serve.cursor() gives it";
+    hold.since = parsed->id;
+    return {};
+  }
+  return fmt::format("there is no response field {}", name);
+}
+
+}  // namespace
+
+std::expected<std::optional<Hold>, std::string> take_hold(http::FieldList& fields) {
+  bool any = false;
+  for (std::size_t i = 0; i < fields.size() && !any; ++i) any = is_own_field(fields[i].name);
+  if (!any) return std::nullopt;
+
+  Hold hold;
+  bool wanted = false;
+  Problem problem;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const http::Field field = fields[i];
+    if (!is_own_field(field.name)) continue;
+    names.emplace_back(field.name);
+    if (!problem) problem = read_field(field.name, base::trim_ows(field.value), hold, wanted);
+  }
+  for (const std::string& name : names) fields.remove(name);
+  if (!wanted) return std::nullopt;
+  if (problem) return std::unexpected(*problem);
+  if (hold.channels.empty()) return std::unexpected("M0-Hold needs at least one M0-Channel");
+  return hold;
+}
+
+}  // namespace m0::handler

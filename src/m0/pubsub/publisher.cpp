@@ -1,0 +1,47 @@
+#include "m0/pubsub/publisher.hpp"
+
+#include <atomic>
+
+#include "m0/base/fd_registry.hpp"
+#include "m0/pubsub/channel_name.hpp"
+
+namespace m0::pubsub {
+namespace {
+
+std::atomic<EventLog*> g_log{nullptr};
+
+}  // namespace
+
+void use_log(EventLog* log) noexcept { g_log.store(log, std::memory_order_release); }
+EventLog* current_log() noexcept { return g_log.load(std::memory_order_acquire); }
+
+std::string_view describe(PublishError error) noexcept {
+  switch (error) {
+    case PublishError::NoServer: return "this process does not run under m0serve";
+    case PublishError::Busy: return describe(AppendError::Busy);
+    case PublishError::TooLarge: return describe(AppendError::TooLarge);
+    case PublishError::BadName:
+      return "a channel has 1 to 255 bytes of UTF-8 without control characters, an event's name at most 255";
+  }
+  return "unknown";
+}
+
+std::expected<EventId, PublishError> publish(const NewEvent& event, base::Duration patience) {
+  if (!channel_problem(event.channel).empty() || !event_name_problem(event.name).empty()) {
+    return std::unexpected(PublishError::BadName);
+  }
+  EventLog* const log = current_log();
+  // In a process that the application forked the log is still mapped, but the bells are closed, and their numbers may
+  // name other files by now.
+  if (log == nullptr || base::fd_registry::in_forked_child()) return std::unexpected(PublishError::NoServer);
+  const auto seq = log->append(event, patience);
+  if (seq) return EventId{log->epoch(), *seq};
+  switch (seq.error()) {
+    case AppendError::Busy: return std::unexpected(PublishError::Busy);
+    case AppendError::TooLarge: return std::unexpected(PublishError::TooLarge);
+    case AppendError::BadName: break;
+  }
+  return std::unexpected(PublishError::BadName);
+}
+
+}  // namespace m0::pubsub

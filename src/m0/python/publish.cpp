@@ -1,0 +1,69 @@
+#include "m0/python/publish.hpp"
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "m0/pubsub/publisher.hpp"
+#include "m0/python/gil.hpp"
+#include "m0/python/py_ref.hpp"
+#include "m0/python/text.hpp"
+
+namespace m0::python {
+namespace {
+
+thread_local std::optional<std::uint64_t> t_position;
+
+PyObject* text_object(std::string_view text) noexcept {
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+/// The bytes object in that place; nothing with an exception.
+std::optional<std::string_view> bytes_argument(PyObject* arguments, Py_ssize_t at) noexcept {
+  PyObject* const item = PyTuple_GetItem(arguments, at);
+  if (item == nullptr) return std::nullopt;
+  if (PyBytes_Check(item)) return bytes_view(item);
+  PyErr_SetString(PyExc_TypeError, "publish() takes bytes, bytes, bytes and bool");
+  return std::nullopt;
+}
+
+}  // namespace
+
+CurrentRequest::CurrentRequest(std::uint64_t log_position) noexcept { t_position = log_position; }
+CurrentRequest::~CurrentRequest() { t_position.reset(); }
+
+PyObject* publish_function(PyObject*, PyObject* arguments) noexcept {
+  const auto channel = bytes_argument(arguments, 0);
+  const auto data = channel ? bytes_argument(arguments, 1) : std::nullopt;
+  const auto name = data ? bytes_argument(arguments, 2) : std::nullopt;
+  if (!name) return nullptr;
+  PyObject* const flag = PyTuple_GetItem(arguments, 3);
+  if (flag == nullptr) return nullptr;
+  const int binary = PyObject_IsTrue(flag);
+  if (binary < 0) return nullptr;
+  try {
+    std::expected<pubsub::EventId, pubsub::PublishError> said = std::unexpected(pubsub::PublishError::NoServer);
+    {
+      // The arguments live as long as the call, and bytes never change.
+      const GilReleased released;
+      said = pubsub::publish({.channel = *channel, .data = *data, .name = *name, .binary = binary != 0});
+    }
+    if (said) return text_object(pubsub::to_text(*said));
+    return text_object("!" + std::string(pubsub::describe(said.error())));
+  } catch (...) {
+    return PyErr_NoMemory();
+  }
+}
+
+PyObject* cursor_function(PyObject*, PyObject*) noexcept {
+  const pubsub::EventLog* const log = pubsub::current_log();
+  if (log == nullptr) Py_RETURN_NONE;
+  try {
+    return text_object(pubsub::to_text({log->epoch(), t_position.value_or(log->last_seq())}));
+  } catch (...) {
+    return PyErr_NoMemory();
+  }
+}
+
+}  // namespace m0::python

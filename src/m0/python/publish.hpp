@@ -1,0 +1,27 @@
+#pragma once
+// What m0serve._core gives to the package's realtime functions.
+
+#include <Python.h>
+
+#include <cstdint>
+
+namespace m0::python {
+
+/// publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str: the event's id, or a sentence that begins
+/// with "!" and says why there is none. Waits without the interpreter's lock.
+PyObject* publish_function(PyObject* module, PyObject* arguments) noexcept;
+
+/// cursor() -> str | None: the newest event when the head of the request was complete that this thread handles; outside
+/// of a request, the newest event. None where nothing serves.
+PyObject* cursor_function(PyObject* module, PyObject* ignored) noexcept;
+
+/// The request that this thread handles, for the life of this object.
+class CurrentRequest {
+ public:
+  explicit CurrentRequest(std::uint64_t log_position) noexcept;
+  ~CurrentRequest();
+  CurrentRequest(const CurrentRequest&) = delete;
+  CurrentRequest& operator=(const CurrentRequest&) = delete;
+};
+
+}  // namespace m0::python

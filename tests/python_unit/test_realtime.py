@@ -1,0 +1,112 @@
+"""m0serve.publish and its neighbours, where nothing serves: an application must run elsewhere too."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from m0serve import _realtime  # noqa: E402
+
+
+class Core:
+    """What the server's module is asked, and what it says."""
+
+    def __init__(self, said: str = "000000000001-7") -> None:
+        self.said = said
+        self.asked: list[tuple[bytes, bytes, bytes, bool]] = []
+
+    def publish(self, channel: bytes, data: bytes, event: bytes, binary: bool) -> str:
+        self.asked.append((channel, data, event, binary))
+        return self.said
+
+    def cursor(self) -> str:
+        return "000000000001-6"
+
+
+@pytest.fixture
+def core(monkeypatch: pytest.MonkeyPatch) -> Core:
+    import m0serve
+
+    made = Core()
+    monkeypatch.setattr(m0serve, "_core", made, raising=False)
+    monkeypatch.setitem(sys.modules, "m0serve._core", made)
+    return made
+
+
+def test_text_bytes_and_objects(core: Core) -> None:
+    assert _realtime.publish("a", "täxt") == "000000000001-7"
+    _realtime.publish("ä", b"\x00\xff", "note")
+    _realtime.publish("a", bytearray(b"x"))
+    _realtime.publish("a", memoryview(b"y"))
+    _realtime.publish("a", json={"k": [1, None, "ü"]})
+    _realtime.publish("a", json=None)
+    assert core.asked == [
+        (b"a", "täxt".encode(), b"", False),
+        ("ä".encode(), b"\x00\xff", b"note", True),
+        (b"a", b"x", b"", True),
+        (b"a", b"y", b"", True),
+        (b"a", '{"k":[1,null,"ü"]}'.encode(), b"", False),
+        (b"a", b"null", b"", False),
+    ]
+    assert _realtime.cursor() == "000000000001-6"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ((), {}),
+        (("a",), {}),
+        (("a", 1), {}),
+        (("a", "x"), {"json": 1}),
+        ((b"a", "x"), {}),
+        (("a", "x", b"e"), {}),
+        (("a", None), {}),
+    ],
+)
+def test_wrong_types_are_type_errors(core: Core, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        _realtime.publish(*arguments, **options)
+    assert core.asked == []
+
+
+@pytest.mark.parametrize("name", ["", "x" * 256, "a\nb", "a\rb", "a\0b", "\x85", "\ud800"])
+def test_a_channel_that_cannot_be_is_a_value_error(core: Core, name: str) -> None:
+    with pytest.raises(ValueError):
+        _realtime.publish(name, "x")
+    with pytest.raises(ValueError):
+        _realtime.channel_header(name)
+    if name:
+        with pytest.raises(ValueError):
+            _realtime.publish("a", "x", name)
+    assert core.asked == []
+
+
+def test_what_is_not_published_is_one_line_and_none(core: Core, caplog: pytest.LogCaptureFixture) -> None:
+    core.said = "!no room"
+    with caplog.at_level(logging.WARNING, "m0serve"):
+        assert _realtime.publish("a", "x") is None
+    assert [record.getMessage() for record in caplog.records] == ["nothing was published to 'a': no room"]
+
+
+def test_without_the_servers_module_nothing_fails(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import m0serve
+
+    monkeypatch.delattr(m0serve, "_core", raising=False)
+    monkeypatch.setitem(sys.modules, "m0serve._core", None)
+    assert _realtime.publish("a", "x") is None
+    assert _realtime.cursor() is None
+    assert "not installed" in caplog.text
+
+
+def test_channel_header() -> None:
+    assert _realtime.channel_header("news") == "news"
+    assert _realtime.channel_header("a,b", "room 1", "caf\xe9", "100%") == "a%2Cb, room%201, caf%C3%A9, 100%25"
+    assert _realtime.channel_header("user:42/inbox") == "user:42/inbox"
