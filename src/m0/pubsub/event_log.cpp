@@ -320,13 +320,13 @@ RecordHeader EventLog::header_at(std::uint64_t position) const noexcept {
 }
 
 EventLog::Read EventLog::copy(std::uint64_t position, Record& into, bool whole) const {
+  const auto overwritten = [&] { return position < tail(); };
   for (;;) {
     const std::uint64_t head = shared_->head.load(std::memory_order_acquire);
     if (position >= head) return Read::AtEnd;
-    if (position < tail()) return Read::Overwritten;
     const RecordHeader header = header_at(position);
     // Only a header that was not overwritten while it was read says how much there is to copy.
-    if (position < tail()) return Read::Overwritten;
+    if (overwritten()) return Read::Overwritten;
     M0_CHECK(header.sound() && std::uint64_t{header.words} * 8 <= head - position);
     if (header.kind == RecordHeader::Kind::Pad) {
       position += std::uint64_t{header.words} * 8;
@@ -339,8 +339,7 @@ EventLog::Read EventLog::copy(std::uint64_t position, Record& into, bool whole) 
     for (std::size_t i = 0; i < into.words_.size(); ++i) {
       into.words_[i] = word(position + (RecordHeader::kWords + i) * 8).load(std::memory_order_acquire);
     }
-    if (position < tail()) return Read::Overwritten;
-    return Read::Ok;
+    return overwritten() ? Read::Overwritten : Read::Ok;
   }
 }
 

@@ -178,6 +178,8 @@ TEST_F(HubTest, AFullSocketGoesOnWhereItStopped) {
   settle();
   EXPECT_EQ(client.got, "");
   const int writes = client.writes;
+  publish("news", "last");
+  expected += fmt::format("{}:last\n", log_.last_seq());
   settle();
   EXPECT_EQ(client.writes, writes) << "nothing is tried before it is writable";
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -435,17 +437,22 @@ TEST_F(BoundedHub, WhatIsPublishedMeanwhileJoinsTheSweep) {
 
 TEST_F(BoundedHub, WhoLeavesDuringASweepTakesNobodysEvent) {
   for (std::size_t leaver = 0; leaver < 12; ++leaver) {
+    Hub hub(log_, {.writes = 4});
+    while (hub.read()) {
+    }
     std::vector<Client> clients(12);
-    for (Client& client : clients) join(client, {"news"});
+    const std::string_view news[] = {"news"};
+    for (Client& client : clients) hub.join(client, lines_, news, log_.last_seq());
     const std::uint64_t seq = publish("news", "a");
-    hub_.read();
-    EXPECT_TRUE(hub_.flush());
-    hub_.leave(clients[leaver]);
-    settle();
+    hub.read();
+    EXPECT_TRUE(hub.flush());
+    hub.leave(clients[leaver]);
+    while (hub.flush()) {
+    }
     for (std::size_t i = 0; i < clients.size(); ++i) {
       if (i == leaver) continue;
       EXPECT_EQ(clients[i].got, fmt::format("{}:a\n", seq)) << leaver << " left, " << i << " got";
-      hub_.leave(clients[i]);
+      hub.leave(clients[i]);
     }
   }
 }
