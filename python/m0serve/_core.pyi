@@ -6,5 +6,11 @@ def main(arguments: list[str]) -> int:
 def publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str:
     """The event's id, or "!" and why there is none. Any thread."""
 
+def _append_steps() -> list[str]:
+    """For tests: after which steps of a publish a process may die."""
+
+def _signal_at(step: bytes, signal: int) -> None:
+    """For tests: this process sends itself the signal after that step of each publish."""
+
 def cursor() -> str | None:
     """The newest event when the head of this thread's request was complete; else the newest; None without a server."""

@@ -67,6 +67,20 @@ def generated(environ, start_response, query):
     return (piece for piece in (b"data: 1\n\n", b"data: 2\n\n"))
 
 
+def signal_at(environ, start_response, query):
+    """This worker gets a signal inside its next publish, which is this one."""
+    from m0serve import _core
+
+    _core._signal_at(query["step"][0].encode(), int(query["signal"][0]))
+    return answer(start_response, str(m0serve.publish(query["channel"][0], "signalled")))
+
+
+def steps(environ, start_response, query):
+    from m0serve import _core
+
+    return answer(start_response, json.dumps(_core._append_steps()))
+
+
 def who(environ, start_response, query):
     return answer(start_response, str(os.getpid()))
 
@@ -79,5 +93,7 @@ VIEWS = {
     "/cursor": cursor,
     "/compressed": compressed,
     "/generated": generated,
+    "/signal-at": signal_at,
+    "/steps": steps,
     "/who": who,
 }

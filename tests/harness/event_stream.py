@@ -20,9 +20,20 @@ class EventStream:
     """One stream. `last_id` is what a browser would send when it comes back."""
 
     def __init__(self, server: Server, target: str, headers: Headers | None = None, receive_buffer: int | None = None):
-        self.client: Client = server.connect(receive_buffer=receive_buffer)
-        self.client.request("GET", target, [("Accept", "text/event-stream"), *(headers or [])])
-        self.answer: Response = self.client.head()
+        client = server.connect(receive_buffer=receive_buffer)
+        client.request("GET", target, [("Accept", "text/event-stream"), *(headers or [])])
+        self._begin(client)
+
+    @classmethod
+    def of(cls, client: Client) -> EventStream:
+        """On a connection that has asked for one."""
+        stream = cls.__new__(cls)
+        stream._begin(client)
+        return stream
+
+    def _begin(self, client: Client) -> None:
+        self.client = client
+        self.answer: Response = client.head()
         self.last_id = ""
         self.retry: int | None = None
         self.comments = 0

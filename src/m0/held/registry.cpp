@@ -99,7 +99,9 @@ Registry::Beginning Registry::beginning(const handler::Exchange& exchange, const
   if (!said.empty() && !id) g_bad_ids.add();
   if (id) {
     g_resumed.add();
-    if (id->id.epoch == epoch && id->id.seq <= log_.last_seq()) return {std::max(id->id.seq, floor), {}};
+    // A publisher may be stopped between the event, which was delivered, and its count.
+    const std::uint64_t newest = std::max(log_.last_seq(), hub_.read_seq());
+    if (id->id.epoch == epoch && id->id.seq <= newest) return {std::max(id->id.seq, floor), {}};
     // Another life of the log, or one that it never came to: everything of this one, behind one gap.
     return {std::max(hub_.before_oldest(), floor), id->id};
   }

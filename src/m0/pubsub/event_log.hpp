@@ -41,7 +41,7 @@ struct LogConfig {
 
 /// The smallest ring there is.
 inline constexpr std::size_t kMinLogSize = std::size_t{64} * 1024;
-inline constexpr unsigned kMaxBells = 256;
+inline constexpr unsigned kMaxBells = 512;
 
 enum class AppendError : std::uint8_t {
   Busy,      // another process has the lock, and still had it when time was up

@@ -84,6 +84,8 @@ PyMethodDef g_functions[] = {
      "publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str: the id, or '!' and why there is none"},
     {"cursor", method(cursor_function), METH_NOARGS,
      "cursor() -> str | None: the newest event when the head of this thread's request was complete"},
+    {"_append_steps", method(append_steps_function), METH_NOARGS, "for tests"},
+    {"_signal_at", method(signal_at_function), METH_VARARGS, "for tests"},
     {nullptr, nullptr, 0, nullptr},
 };
 PyModuleDef g_module = {

@@ -1,5 +1,8 @@
 #include "m0/python/publish.hpp"
 
+#include <signal.h>
+
+#include <atomic>
 #include <expected>
 #include <optional>
 #include <string>
@@ -14,6 +17,10 @@ namespace m0::python {
 namespace {
 
 thread_local std::optional<std::uint64_t> t_position;
+
+// Of a test's process.
+std::atomic<pubsub::AppendStep> g_signal_after{};
+std::atomic<int> g_signal{0};
 
 PyObject* text_object(std::string_view text) noexcept {
   return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
@@ -54,6 +61,35 @@ PyObject* publish_function(PyObject*, PyObject* arguments) noexcept {
   } catch (...) {
     return PyErr_NoMemory();
   }
+}
+
+PyObject* append_steps_function(PyObject*, PyObject*) noexcept {
+  PyRef names(PyList_New(0));
+  for (const pubsub::AppendStepName& step : pubsub::append_steps()) {
+    const PyRef name(text_object(step.name));
+    if (!names || !name || PyList_Append(names.get(), name.get()) != 0) return nullptr;
+  }
+  return names.release();
+}
+
+PyObject* signal_at_function(PyObject*, PyObject* arguments) noexcept {
+  const auto name = bytes_argument(arguments, 0);
+  PyObject* const number = name ? PyTuple_GetItem(arguments, 1) : nullptr;
+  if (number == nullptr) return nullptr;
+  const long signal = PyLong_AsLong(number);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  for (const pubsub::AppendStepName& step : pubsub::append_steps()) {
+    if (step.name != *name) continue;
+    g_signal_after = step.step;
+    g_signal = static_cast<int>(signal);
+    pubsub::EventLog::set_step_hook([](pubsub::AppendStep at) {
+      // To this thread: one that is sent to the process stops it a moment later, when this thread has gone on.
+      if (at == g_signal_after) ::raise(g_signal);
+    });
+    Py_RETURN_NONE;
+  }
+  PyErr_SetString(PyExc_ValueError, "there is no such step");
+  return nullptr;
 }
 
 PyObject* cursor_function(PyObject*, PyObject*) noexcept {

@@ -15,6 +15,12 @@ PyObject* publish_function(PyObject* module, PyObject* arguments) noexcept;
 /// of a request, the newest event. None where nothing serves.
 PyObject* cursor_function(PyObject* module, PyObject* ignored) noexcept;
 
+/// _append_steps() -> list[str]: after which steps of a publish a process may die. For tests.
+PyObject* append_steps_function(PyObject* module, PyObject* ignored) noexcept;
+/// _signal_at(step: bytes, signal: int): from now on this process sends itself the signal after that step of each
+/// publish. For tests.
+PyObject* signal_at_function(PyObject* module, PyObject* arguments) noexcept;
+
 /// The request that this thread handles, for the life of this object.
 class CurrentRequest {
  public:
