@@ -4,6 +4,7 @@
 
 #include "m0/base/bytes.hpp"
 #include "m0/http/authority.hpp"
+#include "m0/http/list.hpp"
 
 namespace m0::http {
 namespace {
@@ -12,17 +13,6 @@ using base::iequals;
 using Outcome = std::expected<void, Refusal>;
 
 Outcome refuse(int status, const char* why) noexcept { return std::unexpected(Refusal{status, why}); }
-
-/// Calls `take` with each element of a comma separated list, without whitespace around it.
-template <class Take>
-void each_element(std::string_view list, Take take) noexcept {
-  for (;;) {
-    const std::size_t comma = list.find(',');
-    take(base::trim_ows(list.substr(0, comma)));
-    if (comma == std::string_view::npos) return;
-    list.remove_prefix(comma + 1);
-  }
-}
 
 }  // namespace
 
