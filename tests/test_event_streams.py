@@ -11,7 +11,10 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 
 import pytest
+from harness.client import Client
 from harness.event_stream import Event, EventStream, hold
+from harness.full_queue import fill_queue
+from harness.gate import Gate
 from harness.server import Server, serving
 from harness.waiting import wait_until
 
@@ -275,6 +278,34 @@ def test_a_stop_sends_the_held_away(serve: Callable[..., Server]) -> None:
         assert not stream.ended
         stream.client.close()
     assert server.wait() == 0
+
+
+def test_a_full_lane_tells_who_wants_a_stream_to_come_back(serve: Callable[..., Server], gate: Gate) -> None:
+    """Browsers give up an event stream for good that was answered with an error."""
+    server = serve("live", "--blocking-threads", "1", "--queue", "1")
+    running = server.connect()
+    running.request("GET", f"/gate?port={gate.port}")
+    visitor = gate.arrival()
+
+    def ask() -> Client:
+        client = server.connect()
+        client.request("GET", "/who")
+        return client
+
+    refused, queued = fill_queue(ask)
+    assert refused.response().status == 503
+    stream = EventStream(server, "/hold?channel=a")
+    assert stream.answer.status == 200
+    while stream.read_chunk():
+        pass
+    assert stream.retry is not None and stream.retry >= 2000
+    assert not stream.ended
+    visitor.release()
+    for client in [running, *queued]:
+        assert client.response().status == 200
+    with hold(server, "a") as again:
+        publish(server, "a", "x")
+        assert again.next().data == "x"
 
 
 def test_an_http_1_0_client_gets_blocks_without_chunks(live: Server) -> None:

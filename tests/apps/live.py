@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import socket
 from urllib.parse import parse_qs
 
 import m0serve
@@ -81,6 +82,14 @@ def steps(environ, start_response, query):
     return answer(start_response, json.dumps(_core._append_steps()))
 
 
+def gate(environ, start_response, query):
+    """Knocks at the test's socket and blocks until it answers."""
+    with socket.create_connection(("127.0.0.1", int(query["port"][0]))) as door:
+        door.sendall(json.dumps({"tag": ""}).encode() + b"\n")
+        door.recv(16)
+    return answer(start_response, "through")
+
+
 def who(environ, start_response, query):
     return answer(start_response, str(os.getpid()))
 
@@ -95,5 +104,6 @@ VIEWS = {
     "/generated": generated,
     "/signal-at": signal_at,
     "/steps": steps,
+    "/gate": gate,
     "/who": who,
 }

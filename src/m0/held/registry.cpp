@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "m0/base/bytes.hpp"
 #include "m0/base/logger.hpp"
 #include "m0/base/metric.hpp"
 #include "m0/handler/problem.hpp"
@@ -22,6 +23,8 @@ using Framing = EventStreamEncoding::Framing;
 const Counter g_held("m0_streams_held_total", "Answers that were held as event streams");
 const Counter g_refused("m0_holds_refused_total", "Holds that were answered 500 because of what they asked for");
 const Counter g_resumed("m0_streams_resumed_total", "Event streams that went on after an id that they had got before");
+const Counter g_sent_away("m0_streams_refused_total",
+                          "Requests for an event stream that were told to come back instead of a 503");
 const Counter g_bad_ids("m0_bad_event_ids_total", "Last-Event-IDs that no server of this kind gave");
 
 // What a middleware says of a body of known content, or says otherwise than an event stream must.
@@ -114,6 +117,32 @@ Registry::Beginning Registry::beginning(const handler::Exchange& exchange, const
   return {std::max(cursor, floor), {}};
 }
 
+bool Registry::asks_for_event_stream(const http::RequestHead& request) noexcept {
+  for (const http::Field& field : request.fields) {
+    if (base::iequals(field.name, "Accept") && field.value.find("text/event-stream") != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void Registry::refuse(handler::Exchange& exchange) {
+  g_sent_away.add();
+  handler::Response& response = exchange.response;
+  response.clear();
+  response.head.fields.add("Content-Type", "text/event-stream");
+  response.head.fields.add("Cache-Control", "no-cache, no-transform");
+  response.body.kind = ResponseBody::Kind::Window;
+  exchange.window = std::make_unique<handler::BodyWindow>();
+  static_cast<void>(exchange.window->try_write(fmt::format("retry: {}\n\n", spread_retry())));
+  exchange.aborted = true;
+}
+
+unsigned Registry::spread_retry() {
+  const auto spread = std::chrono::duration_cast<std::chrono::milliseconds>(config_.drain_spread);
+  return config_.retry_ms + random_below(static_cast<std::uint32_t>(spread.count()));
+}
+
 std::unique_ptr<Stream> Registry::open(Wire& wire, const handler::Exchange& exchange, const Hold& hold,
                                        std::string head) {
   g_held.add();
@@ -197,13 +226,11 @@ std::size_t Registry::drain(base::Duration elapsed) {
   // Rounded up: the first leaves at once, and one alone does not wait for nobody.
   const auto gone_by_now = static_cast<std::size_t>(share * static_cast<double>(to_drain_)) + 1;
   std::size_t to_go = gone_by_now > to_drain_ - left ? gone_by_now - (to_drain_ - left) : 0;
-  const auto spread_ms =
-      static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(config_.drain_spread).count());
   for (Due& bucket : due_) {
     while (to_go > 0) {
       Stream* const stream = bucket.pop_front();
       if (stream == nullptr) break;
-      stream->send_away(config_.retry_ms + random_below(spread_ms));
+      stream->send_away(spread_retry());
       --to_go;
       --left;
     }

@@ -36,6 +36,11 @@ class Registry {
   /// made right for one, and open() follows. An answer whose wishes cannot be met has become a 500, the reason is in
   /// the log.
   [[nodiscard]] std::optional<handler::Hold> prepare(handler::Exchange& exchange);
+  /// Whether a refusal must not be a 503: browsers never come back to an event stream that was answered with an error.
+  [[nodiscard]] static bool asks_for_event_stream(const http::RequestHead& request) noexcept;
+  /// Makes the answer one that ends at once and without an end of its own, after it has told when to come back. The
+  /// exchange belongs to the loop.
+  void refuse(handler::Exchange& exchange);
   /// `head`: the framed head of the answer. Its exchange is not needed afterwards.
   [[nodiscard]] std::unique_ptr<Stream> open(Wire& wire, const handler::Exchange& exchange, const handler::Hold& hold,
                                              std::string head);
@@ -64,6 +69,8 @@ class Registry {
     return bound == 0 ? 0 : static_cast<std::uint32_t>(random_() % bound);
   }
   void schedule(Stream& stream);
+  /// A reconnection time for many who are sent away at once.
+  [[nodiscard]] unsigned spread_retry();
 
   static constexpr std::size_t kBuckets = 64;
   using Due = base::IntrusiveList<Stream, DueTag>;

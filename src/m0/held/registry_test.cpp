@@ -235,6 +235,18 @@ TEST_F(RegistryTest, ItsTimeIsOver) {
   EXPECT_EQ(socket.got, "retry: 2000\n\n");
 }
 
+TEST_F(RegistryTest, WhoAsksForAStreamIsNotRefusedWithAnError) {
+  ask("GET", "/", {{"accept", "text/html, text/event-stream;q=0.9"}});
+  EXPECT_TRUE(Registry::asks_for_event_stream(exchange_.request));
+  ask("GET", "/", {{"Accept", "text/html"}});
+  EXPECT_FALSE(Registry::asks_for_event_stream(exchange_.request));
+  registry_.refuse(exchange_);
+  EXPECT_EQ(exchange_.response.head.status, 200);
+  EXPECT_EQ(exchange_.response.head.fields.find("Content-Type"), "text/event-stream");
+  EXPECT_TRUE(exchange_.window->readable().starts_with("retry: "));
+  EXPECT_TRUE(exchange_.aborted) << "it has no end of its own";
+}
+
 TEST_F(RegistryTest, AStopIsSpread) {
   std::vector<Socket> sockets(100);
   std::vector<std::unique_ptr<Stream>> streams;

@@ -266,6 +266,12 @@ void Connection::on_protocol_error(http::StreamId stream, int status, const char
 }
 
 void Connection::refuse(int status, const char* retry_after) {
+  if (status == 503 && shared_.held != nullptr && held::Registry::asks_for_event_stream(exchange_->request)) {
+    shared_.held->refuse(*exchange_);
+    exchange_->began = exchange_->finished = shared_.loop.now();
+    begin_answer(true);
+    return;
+  }
   handler::make_error_page(status, exchange_->response);
   if (retry_after != nullptr) exchange_->response.head.fields.add("Retry-After", retry_after);
   exchange_->began = exchange_->finished = shared_.loop.now();
