@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from harness.client import Client, Truncated
+from harness.event_stream import EventStream
 from harness.gate import Gate
 from harness.processes import alive, descendants
 from harness.server import Server, native, refused, run, serving
@@ -362,3 +363,26 @@ def test_work_that_tbb_splits_is_faster_on_two_processors(serve: Callable[..., S
 
     wait_until(split_pays, "two tasks are 1.5 times as fast as one", within=60)
     assert len(sums) == 1
+
+
+# -- held connections
+
+
+@pytest.mark.parametrize("kind", ["", "/loop"])
+def test_both_kinds_of_handlers_hold_and_publish(program: Server, kind: str) -> None:
+    with EventStream(program, kind + "/hold").opened() as stream:
+        assert stream.answer.header("Content-Type") == "text/event-stream"
+        for publisher in ("", "/loop"):
+            said = program.get(f"{publisher}/publish?channel=news&data=from{publisher or '/pool'}").body.decode()
+            event = stream.next()
+            assert (event.id, event.data) == (said, f"from{publisher or '/pool'}")
+
+
+def test_a_channels_name_may_be_anything(program: Server) -> None:
+    with EventStream(program, "/hold").opened() as stream:
+        program.get("/publish?channel=a,%20b&data=x")
+        assert stream.next().data == "x"
+
+
+def test_a_channel_that_cannot_be_is_an_error_of_publish(program: Server) -> None:
+    assert program.get("/publish?channel=a%0ab&data=x").body.startswith(b"!a channel has 1 to 255 bytes")

@@ -13,7 +13,7 @@ from harness.server import ROOT, serving
 
 BUILD = Path(os.environ.get("M0_BUILD") or ROOT / "build" / "release")
 # Rooms that a native program's headers may come from: never the door of Python, nor the insides of a worker.
-REACHED = {"base", "http", "pool", "handler", "native"}
+REACHED = {"base", "http", "pool", "pubsub", "handler", "native"}
 
 
 def run(*words: str | Path, cwd: Path | None = None) -> str:

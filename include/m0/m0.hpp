@@ -8,6 +8,7 @@
 #include "m0/native/router.hpp"
 #include "m0/native/server.hpp"
 #include "m0/pool/thread_context.hpp"
+#include "m0/pubsub/publisher.hpp"
 
 namespace m0 {
 
@@ -24,5 +25,10 @@ using native::Router;
 using native::serve;
 using native::Server;
 using pool::ThreadContext;
+using pubsub::EventId;
+using pubsub::NewEvent;
+using pubsub::publish;
+using pubsub::PublishError;
+using pubsub::to_text;
 
 }  // namespace m0

@@ -35,6 +35,13 @@ void wait_at_gate(unsigned port, const std::string& tag, const std::string& thre
   if (!through) throw std::runtime_error("the gate did not open");
 }
 
+m0::Response published(const m0::Request& request) {
+  const std::string channel = request.query_value("channel").value();
+  const std::string data = request.query_value("data").value();
+  const auto id = m0::publish({.channel = channel, .data = data});
+  return m0::Response::text(id ? m0::to_text(*id) : std::string("!") + std::string(describe(id.error())));
+}
+
 class Site {
  public:
   static Site make(const m0::ThreadContext& thread) {
@@ -74,6 +81,8 @@ class Site {
     return m0::Response::text(std::string(request.mount()) + " " + std::string(request.path()) + " " +
                               std::to_string(::getpid()) + "\n");
   }
+  m0::Response hold(const m0::Request&) { return m0::Response::hold({"news", "a, b"}, ": from a pool thread\n\n"); }
+  m0::Response publish(const m0::Request& request) { return ::published(request); }
   m0::Response stream(const m0::Request&) {
     return m0::Response::stream("text/plain", [](std::string& out) {
       out = "never";
@@ -95,6 +104,8 @@ const m0::Router<Site> Site::kRoutes = m0::Router<Site>()
                                            .get("/fail", &Site::fail)
                                            .get("/file", &Site::file)
                                            .get("/where/*rest", &Site::where)
+                                           .get("/hold", &Site::hold)
+                                           .get("/publish", &Site::publish)
                                            .get("/stream", &Site::stream);
 
 class OnLoop {
@@ -105,6 +116,8 @@ class OnLoop {
   }
   m0::Response handle(const m0::Request& request) {
     if (request.path() == "/fail") throw std::runtime_error("as the test wants, on the loop");
+    if (request.path() == "/hold") return m0::Response::hold({"news"}, ": from the loop\n\n");
+    if (request.path() == "/publish") return published(request);
     if (request.path() != "/stream") return m0::Response::text("loop\n");
     return m0::Response::stream("text/plain", [left = number(request, "pieces", 3), size = number(request, "size", 10),
                                                fail_at = number(request, "fail", 0)](std::string& out) mutable {

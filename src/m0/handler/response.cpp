@@ -10,6 +10,7 @@
 
 #include "m0/base/bytes.hpp"
 #include "m0/handler/problem.hpp"
+#include "m0/http/percent.hpp"
 
 namespace m0::handler {
 namespace {
@@ -109,6 +110,17 @@ Response Response::file(const std::string& path, std::string_view content_type) 
   response.body.kind = ResponseBody::Kind::File;
   response.body.file = std::move(fd);
   response.body.file_length = static_cast<std::uint64_t>(about.st_size);
+  return response;
+}
+
+Response Response::hold(std::initializer_list<std::string_view> channels, std::string head) {
+  Response response = bytes("text/event-stream", std::move(head));
+  response.head.fields.add("M0-Hold", "stream");
+  for (const std::string_view channel : channels) {
+    std::string name;
+    http::percent_encode(channel, name);
+    response.head.fields.add("M0-Channel", name);
+  }
   return response;
 }
 

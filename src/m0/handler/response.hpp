@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,6 +83,9 @@ struct Response {
   /// connection. The type is told by the name's ending unless one is given. 404 where there is no such regular file,
   /// 403 where it may not be read. The path is the caller's to check; opening may block on a slow disk.
   [[nodiscard]] static Response file(const std::string& path, std::string_view content_type = {});
+  /// Holds the connection as an event stream that gets what is published to these channels; `head` is sent first, as it
+  /// is. set("M0-Replay", "10") and the other fields of docs/realtime.md say more. From both kinds of handlers.
+  [[nodiscard]] static Response hold(std::initializer_list<std::string_view> channels, std::string head = {});
   /// A body that the loop makes as the client takes it. Only from a LoopHandler: from a pool thread it becomes a 409.
   [[nodiscard]] static Response stream(std::string_view content_type, Producer producer);
 

@@ -51,11 +51,20 @@ std::string_view problem_of(const handler::Response& response, const Hold& hold)
 }  // namespace
 
 Registry::Registry(pubsub::EventLog& log, unsigned reader, const Config& config)
-    : log_(log), reader_(reader), config_(config), hub_(log), epoch_(base::now()), random_(std::random_device{}()) {
+    : log_(log),
+      reader_(reader),
+      config_(config),
+      hub_(log),
+      outbox_(log),
+      epoch_(base::now()),
+      random_(std::random_device{}()) {
+  pubsub::use_outbox(&outbox_);
   // All that is there, before anybody asks for it.
   while (hub_.read()) {
   }
 }
+
+Registry::~Registry() { pubsub::use_outbox(nullptr); }
 
 std::optional<Hold> Registry::prepare(handler::Exchange& exchange) {
   handler::Response& response = exchange.response;

@@ -18,6 +18,7 @@
 #include "m0/held/stream.hpp"
 #include "m0/pubsub/event_log.hpp"
 #include "m0/pubsub/hub.hpp"
+#include "m0/pubsub/outbox.hpp"
 
 namespace m0::held {
 
@@ -26,6 +27,7 @@ class Registry {
  public:
   /// `reader`: whose bell of the log it is.
   Registry(pubsub::EventLog& log, unsigned reader, const Config& config);
+  ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
@@ -47,6 +49,8 @@ class Registry {
 
   /// Reads the log and sends. True: there is more to do at once.
   bool turn();
+  /// When it wants a turn although nothing was published.
+  [[nodiscard]] base::Instant retry_outbox(base::Instant now) { return outbox_.retry(now); }
   /// Whoever publishes rings from now on. False: there is something already.
   [[nodiscard]] bool may_sleep() noexcept;
   void awake() noexcept { log_.awake(reader_); }
@@ -79,6 +83,7 @@ class Registry {
   const unsigned reader_;
   const Config config_;
   pubsub::Hub hub_;
+  pubsub::Outbox outbox_;
   bool more_ = false;
   const base::Instant epoch_;
   std::uint32_t ticked_ = 0;       // up to this second

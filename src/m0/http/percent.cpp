@@ -36,4 +36,22 @@ std::size_t encoded_length(std::string_view encoded, std::size_t decoded) noexce
   return at;
 }
 
+void percent_encode(std::string_view from, std::string& to) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  to.clear();
+  for (const char c : from) {
+    const char lower = static_cast<char>(c | 0x20);
+    const bool unreserved =
+        (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
+    if (unreserved) {
+      to += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    to += '%';
+    to += kDigits[byte >> 4U];
+    to += kDigits[byte & 15U];
+  }
+}
+
 }  // namespace m0::http

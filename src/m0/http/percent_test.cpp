@@ -34,5 +34,21 @@ TEST(Percent, CountsTheEncodedBytesOfAPrefix) {
   EXPECT_EQ(encoded_length("/shop", 0), 0U);
 }
 
+TEST(PercentEncode, LeavesUnreservedCharacters) {
+  std::string encoded;
+  percent_encode("AZaz09-._~", encoded);
+  EXPECT_EQ(encoded, "AZaz09-._~");
+}
+
+TEST(PercentEncode, IsUndoneByDecoding) {
+  std::string every;
+  for (int c = 0; c < 256; ++c) every += static_cast<char>(c);
+  std::string encoded, decoded;
+  percent_encode(every, encoded);
+  for (const char c : encoded) EXPECT_TRUE(c > ' ' && c < 0x7f && c != ',');
+  percent_decode(encoded, decoded);
+  EXPECT_EQ(decoded, every);
+}
+
 }  // namespace
 }  // namespace m0::http

@@ -4,11 +4,13 @@
 
 #include "m0/base/fd_registry.hpp"
 #include "m0/pubsub/channel_name.hpp"
+#include "m0/pubsub/outbox.hpp"
 
 namespace m0::pubsub {
 namespace {
 
 std::atomic<EventLog*> g_log{nullptr};
+thread_local Outbox* t_outbox = nullptr;
 
 }  // namespace
 
@@ -19,12 +21,24 @@ std::string_view describe(PublishError error) noexcept {
   switch (error) {
     case PublishError::NoServer: return "this process does not run under m0serve";
     case PublishError::Busy: return describe(AppendError::Busy);
+    case PublishError::Queued: return "the event log is held by another process; it is tried again";
     case PublishError::TooLarge: return describe(AppendError::TooLarge);
     case PublishError::BadName:
       return "a channel has 1 to 255 bytes of UTF-8 without control characters, an event's name at most 255";
   }
   return "unknown";
 }
+
+PublishError to_publish_error(AppendError error) noexcept {
+  switch (error) {
+    case AppendError::Busy: return PublishError::Busy;
+    case AppendError::TooLarge: return PublishError::TooLarge;
+    case AppendError::BadName: break;
+  }
+  return PublishError::BadName;
+}
+
+void use_outbox(Outbox* outbox) noexcept { t_outbox = outbox; }
 
 std::expected<EventId, PublishError> publish(const NewEvent& event, base::Duration patience) {
   if (!channel_problem(event.channel).empty() || !event_name_problem(event.name).empty()) {
@@ -34,14 +48,10 @@ std::expected<EventId, PublishError> publish(const NewEvent& event, base::Durati
   // In a process that the application forked the log is still mapped, but the bells are closed, and their numbers may
   // name other files by now.
   if (log == nullptr || base::fd_registry::in_forked_child()) return std::unexpected(PublishError::NoServer);
+  if (t_outbox != nullptr) return t_outbox->publish(event, base::now());
   const auto seq = log->append(event, patience);
   if (seq) return EventId{log->epoch(), *seq};
-  switch (seq.error()) {
-    case AppendError::Busy: return std::unexpected(PublishError::Busy);
-    case AppendError::TooLarge: return std::unexpected(PublishError::TooLarge);
-    case AppendError::BadName: break;
-  }
-  return std::unexpected(PublishError::BadName);
+  return std::unexpected(to_publish_error(seq.error()));
 }
 
 }  // namespace m0::pubsub

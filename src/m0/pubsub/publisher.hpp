@@ -18,13 +18,20 @@ void use_log(EventLog* log) noexcept;
 enum class PublishError : std::uint8_t {
   NoServer,  // this process serves nobody
   Busy,      // the log was held for too long
+  Queued,    // of a loop: it is tried again each turn, for a second
   TooLarge,
   BadName,  // of the channel or the event
 };
 [[nodiscard]] std::string_view describe(PublishError error) noexcept;
 
+[[nodiscard]] PublishError to_publish_error(AppendError error) noexcept;
+
+class Outbox;
+/// From now on this thread, a loop's, publishes through it and never waits. Null: no longer.
+void use_outbox(Outbox* outbox) noexcept;
+
 /// Every subscriber of the channel gets it, on every worker. Waits at most `patience` for another publisher: a thread
-/// of an interpreter gives up its lock meanwhile. Any thread.
+/// of an interpreter gives up its lock meanwhile. A loop does not wait at all. Any thread.
 [[nodiscard]] std::expected<EventId, PublishError> publish(const NewEvent& event,
                                                            base::Duration patience = std::chrono::seconds(1));
 

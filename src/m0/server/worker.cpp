@@ -213,7 +213,8 @@ void Worker::write() {
 
 base::Instant Worker::hand_over(base::Instant) {
   pool_.hand_over();
-  return pool_.tend(loop_.now());
+  const base::Instant next = pool_.tend(loop_.now());
+  return held_ ? std::min(next, held_->retry_outbox(loop_.now())) : next;
 }
 
 bool Worker::spin() {
