@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -13,7 +14,8 @@ from urllib.parse import urlencode
 
 import pytest
 from harness.client import Client, Headers, Response
-from harness.server import APPS, Server, environment, serving
+from harness.event_stream import EventStream
+from harness.server import APPS, ROOT, Server, environment, serving
 
 pytest.importorskip("django")
 PROJECT = APPS / "django_project"
@@ -33,7 +35,8 @@ def django(tmp_path_factory: pytest.TempPathFactory, download: Path) -> Iterator
     subprocess.run(
         [sys.executable, "manage.py", "migrate", "--run-syncdb", "--verbosity", "0"],
         cwd=PROJECT,
-        env=environment(env),
+        # The package is installed where a project's commands run; here it is not.
+        env=environment({**env, "PYTHONPATH": str(ROOT / "python")}),
         check=True,
         timeout=60,
     )
@@ -207,3 +210,17 @@ def test_a_chunked_form(django: Server) -> None:
         answer = client.response()
         assert answer.status == 200
         assert answer.json()["fields"] == {"note": "chunked"}
+
+
+def test_a_view_holds_a_stream(django: Server) -> None:
+    """Through every middleware, of which one adds an ETag and a Content-Length."""
+    browser = Browser(django)
+    with EventStream(django, "/news").opened() as stream:
+        assert stream.answer.header("Content-Type") == "text/event-stream"
+        assert stream.answer.header("Content-Length") is None
+        assert stream.answer.header("ETag") is None
+        assert "sessionid" in (stream.answer.header("Set-Cookie") or "")
+        for channel in ("news", "caf\u00e9"):
+            said = browser.form("/news/add", {"channel": channel, "text": f"on {channel}"}).json()["id"]
+            event = stream.next()
+            assert (event.id, json.loads(event.data)) == (said, f"on {channel}")

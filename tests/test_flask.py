@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from harness.client import Truncated, chunked
+from harness.event_stream import EventStream
 from harness.server import Server, serving
 
 from test_bodies import MIB, upload
@@ -122,3 +123,10 @@ def test_addresses(flask: Server) -> None:
         "url": "http://flask.example/hello/Gr\u00f6\u00dfe?q=\u00e4",
         "remote": "127.0.0.1",
     }
+
+
+def test_a_view_holds_a_stream(flask: Server) -> None:
+    with EventStream(flask, "/news").opened() as stream:
+        said = Browser(flask).form("/news", {"text": "it rains"}).json()["id"]
+        event = stream.next()
+        assert (event.id, event.data) == (said, "it rains")

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+import m0serve
+
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 View = Callable[[Environ, StartResponse], Iterable[bytes]]
@@ -75,6 +77,19 @@ def upload(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
     return answer(start_response, "200 OK", f"{size} bytes, sha256 {digest.hexdigest()}\n")
 
 
+def wall(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    """A live event stream. The view returns at once; the server holds the connection and sends what is published."""
+    start_response("200 OK", [("M0-Hold", "stream"), ("M0-Channel", "wall"), ("M0-Replay", "10")])
+    return []
+
+
+def say(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    """Puts a line on everybody's wall."""
+    line = environ["wsgi.input"].read(1000).decode(errors="replace").strip()
+    said = m0serve.publish("wall", line) if line else None
+    return answer(start_response, "200 OK", f"{said}\n")
+
+
 def source(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
     """A file, which the server sends by itself once it has its descriptor."""
     start_response("200 OK", [("Content-Type", "text/plain; charset=utf-8")])
@@ -96,6 +111,8 @@ VIEWS: dict[str, View] = {
     "/sleep": sleep,
     "/count": count,
     "/upload": upload,
+    "/wall": wall,
+    "/say": say,
     "/source": source,
     "/environ": show_environ,
     "/fail": fail,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 
+import m0serve
 from flask import Flask, Response, abort, jsonify, redirect, request, send_file, session, stream_with_context
 
 app = Flask(__name__)
@@ -91,3 +92,13 @@ def greet(name: str):
 @app.get("/empty")
 def empty():
     return "", 204
+
+
+@app.get("/news")
+def news():
+    return Response(headers={"M0-Hold": "stream", "M0-Channel": "news"})
+
+
+@app.post("/news")
+def add_news():
+    return jsonify(id=m0serve.publish("news", request.form["text"]))

@@ -72,6 +72,13 @@ def test_the_demo(tmp_path: Path) -> None:
         assert ask(f"{address}/count")[1].split() == [str(number) for number in range(1, 11)]
         body = bytes(range(256)) * 1000
         assert ask(f"{address}/upload", body)[1].split()[-1] == hashlib.sha256(body).hexdigest()
+        with urllib.request.urlopen(f"{address}/wall", timeout=BOUND) as wall:
+            assert wall.headers["Content-Type"] == "text/event-stream"
+            identity = ask(f"{address}/say", "a líne".encode())[1].strip()
+            block = b""
+            while not block.endswith(b"data: a l\xc3\xadne\n\n"):
+                block += wall.readline()
+            assert f"id: {identity}\n".encode() in block
         assert ask(f"{address}/source")[1] == (ROOT / "examples" / "demo" / "app.py").read_text()
         assert "PATH_INFO = '/environ'" in ask(f"{address}/environ")[1]
         status, page = ask(f"{address}/fail")

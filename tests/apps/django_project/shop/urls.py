@@ -17,4 +17,6 @@ urlpatterns = [
     path("cached", views.cached),
     path("address/<str:name>/", views.address),
     path("gone", views.gone),
+    path("news", views.news),
+    path("news/add", views.add_news),
 ]

@@ -3,6 +3,7 @@
 import hashlib
 import os
 
+import m0serve
 from django.http import FileResponse, HttpResponse, HttpResponseGone, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt
@@ -72,3 +73,14 @@ def address(request, name):
 
 def gone(request):
     return HttpResponseGone()
+
+
+def news(request):
+    """Held: with a session that is changed on the way, which its middleware saves."""
+    request.session["listens"] = True
+    return HttpResponse(headers={"M0-Hold": "stream", "M0-Channel": m0serve.channel_header("news", "caf\xe9")})
+
+
+@csrf_exempt
+def add_news(request):
+    return JsonResponse({"id": m0serve.publish(request.POST["channel"], json=request.POST["text"])})
