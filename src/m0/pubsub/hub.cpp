@@ -162,6 +162,7 @@ bool Hub::out_of_budget() noexcept {
 
 bool Hub::flush() {
   thread_.check();
+  if (ready_.empty() && dirty_.empty()) return false;  // nearly every turn of a server that only answers
   writes_ = visits_ = 0;
   turn_end_ = base::now() + limits_.time;
   while (!ready_.empty() || !dirty_.empty()) {
