@@ -308,6 +308,12 @@ def test_a_full_lane_tells_who_wants_a_stream_to_come_back(serve: Callable[..., 
         assert again.next().data == "x"
 
 
+@pytest.mark.parametrize("words", [(), ("--preload",), ("--no-fork",)])
+def test_a_workers_start_may_publish(serve: Callable[..., Server], words: tuple[str, ...]) -> None:
+    server = serve("live", "--worker-start", "live:worker_starts", *words)
+    assert ID.fullmatch(server.get("/at-start").body.decode())
+
+
 def test_an_http_1_0_client_gets_blocks_without_chunks(live: Server) -> None:
     with live.connect() as client:
         client.request("GET", "/hold?channel=ten", version="1.0")

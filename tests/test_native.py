@@ -365,6 +365,15 @@ def test_work_that_tbb_splits_is_faster_on_two_processors(serve: Callable[..., S
     assert len(sums) == 1
 
 
+def test_a_file_whose_name_has_a_nul_is_not_there(program: Server, tmp_path: Path) -> None:
+    """The kernel would open what stands before it, and who judges the name by its ending would see another."""
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert program.get(f"/file?path={tmp_path}/secret").status == 200
+    assert program.get(f"/file?path={tmp_path}/secret%00.txt").status == 404
+    assert program.get(f"/file?path={tmp_path}/loop").status == 404
+
+
 # -- held connections
 
 

@@ -27,7 +27,7 @@ def _payload(data: Any, json: Any) -> tuple[bytes, bool]:
     if (data is _UNSET) == (json is _UNSET):
         raise TypeError("publish() takes either data or json")
     if json is not _UNSET:
-        return _json.dumps(json, ensure_ascii=False, separators=(",", ":")).encode(), False
+        return _json.dumps(json, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(), False
     if isinstance(data, str):
         return data.encode(), False
     if isinstance(data, (bytes, bytearray, memoryview)):

@@ -90,6 +90,18 @@ def gate(environ, start_response, query):
     return answer(start_response, "through")
 
 
+_at_start = []
+
+
+def worker_starts(worker):
+    """For --worker-start."""
+    _at_start.append(m0serve.publish("start", "a worker"))
+
+
+def at_start(environ, start_response, query):
+    return answer(start_response, str(_at_start[0]))
+
+
 def who(environ, start_response, query):
     return answer(start_response, str(os.getpid()))
 
@@ -105,5 +117,6 @@ VIEWS = {
     "/signal-at": signal_at,
     "/steps": steps,
     "/gate": gate,
+    "/at-start": at_start,
     "/who": who,
 }

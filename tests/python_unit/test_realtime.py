@@ -87,6 +87,12 @@ def test_a_channel_that_cannot_be_is_a_value_error(core: Core, name: str) -> Non
     assert core.asked == []
 
 
+def test_what_is_no_json_is_a_value_error(core: Core) -> None:
+    with pytest.raises(ValueError):
+        _realtime.publish("a", json=float("nan"))
+    assert core.asked == []
+
+
 def test_what_is_not_published_is_one_line_and_none(core: Core, caplog: pytest.LogCaptureFixture) -> None:
     core.said = "!no room"
     with caplog.at_level(logging.WARNING, "m0serve"):

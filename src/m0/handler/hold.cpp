@@ -70,7 +70,7 @@ Problem read_field(std::string_view name, std::string_view value, Hold& hold, bo
   }
   if (base::iequals(name, "M0-Since")) {
     const auto parsed = pubsub::parse_id(value);
-    if (!parsed) return "M0-Since must be a cursor of this server, as m0serve.cursor() gives it";
+    if (!parsed || parsed->end) return "M0-Since must be a cursor of this server, as m0serve.cursor() gives it";
     hold.since = parsed->id;
     return {};
   }
@@ -91,7 +91,11 @@ std::expected<std::optional<Hold>, std::string> take_hold(http::FieldList& field
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const http::Field field = fields[i];
     if (!is_own_field(field.name)) continue;
+    const bool repeated = std::ranges::any_of(names, [&](const auto& name) { return base::iequals(name, field.name); });
     names.emplace_back(field.name);
+    if (repeated && !base::iequals(field.name, "M0-Channel") && !problem) {
+      problem = fmt::format("{} stands more than once", field.name);
+    }
     if (!problem) problem = read_field(field.name, base::trim_ows(field.value), hold, wanted);
   }
   for (const std::string& name : names) fields.remove(name);

@@ -69,7 +69,7 @@ TEST(Hold, WhatIsWrongIsSaid) {
     return hold ? std::string() : hold.error();
   };
   EXPECT_EQ(problem({}), "");
-  EXPECT_EQ(problem({{"M0-Hold", "poll"}}), "M0-Hold must be stream or websocket");
+  EXPECT_EQ(read({{"M0-Hold", "poll"}, {"M0-Channel", "a"}}).error(), "M0-Hold must be stream or websocket");
   EXPECT_EQ(problem({{"M0-Channel", "a%00b"}}), "a channel's name has a control character");
   EXPECT_EQ(problem({{"M0-Channel", "%ff"}}), "a channel's name is not UTF-8");
   EXPECT_EQ(problem({{"M0-Channel", std::string(256, 'c')}}), "a channel's name is longer than 255 bytes");
@@ -79,6 +79,11 @@ TEST(Hold, WhatIsWrongIsSaid) {
   EXPECT_NE(problem({{"M0-Hold-Timeout", "0"}}), "");
   EXPECT_NE(problem({{"M0-Replay", "1000001"}}), "");
   EXPECT_NE(problem({{"M0-Since", "yesterday"}}), "");
+  EXPECT_NE(problem({{"M0-Since", "0000000000ab-7-end"}}), "");
+  // Which of two floors would hold? None that is lower than the other.
+  EXPECT_EQ(problem({{"M0-Since", "0000000000ab-7"}, {"m0-since", "0000000000ab-6"}}),
+            "m0-since stands more than once");
+  EXPECT_EQ(problem({{"M0-Hold", "stream"}}), "M0-Hold stands more than once");
   EXPECT_EQ(problem({{"M0-Chanel", "b"}}), "there is no response field M0-Chanel");
   EXPECT_EQ(read({{"M0-Hold", "stream"}}).error(), "M0-Hold needs at least one M0-Channel");
 }

@@ -96,11 +96,15 @@ Response Response::redirect(std::string_view location, int status) {
 }
 
 Response Response::file(const std::string& path, std::string_view content_type) {
+  // Else the name would end there for the kernel, and go on for whoever judges it by its ending.
+  if (path.find('\0') != std::string::npos) return with_status(404);
   // Not to wait in open() for a writer of a pipe.
   base::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat about{};
   if (!fd) {
-    if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return with_status(404);
+    if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP || errno == ENXIO) {
+      return with_status(404);
+    }
     if (errno == EACCES) return with_status(403);
     throw std::system_error(errno, std::generic_category(), "cannot open " + path);
   }

@@ -28,9 +28,10 @@ const Counter g_sent_away("m0_streams_refused_total",
 const Counter g_bad_ids("m0_bad_event_ids_total", "Last-Event-IDs that no server of this kind gave");
 
 // What a middleware says of a body of known content, or says otherwise than an event stream must.
-constexpr std::array<std::string_view, 10> kReplacedFields{
-    "Content-Length", "Content-Type", "Content-Encoding", "Content-MD5",   "ETag",
-    "Last-Modified",  "Expires",      "Cache-Control",    "Accept-Ranges", "X-Accel-Buffering"};
+constexpr std::array<std::string_view, 13> kReplacedFields{
+    "Content-Range",    "Content-Digest", "Content-Disposition", "Content-Length", "Content-Type",  "Content-Encoding",
+    "Content-MD5",      "ETag",           "Last-Modified",       "Expires",        "Cache-Control", "Accept-Ranges",
+    "X-Accel-Buffering"};
 
 std::string_view body_of(const ResponseBody& body) noexcept {
   return body.kind == ResponseBody::Kind::Foreign ? body.foreign->bytes() : std::string_view(body.bytes);
@@ -103,16 +104,17 @@ Registry::Beginning Registry::beginning(const handler::Exchange& exchange, const
   while (hub_.read()) {
   }
   const std::uint64_t epoch = log_.epoch();
+  // A publisher may be stopped between an event, which was delivered, and its count.
+  const std::uint64_t newest = std::max(log_.last_seq(), hub_.read_seq());
   std::uint64_t floor = 0;
-  if (hold.since && hold.since->epoch == epoch) floor = hold.since->seq;
+  // One that the log has not come to hides nothing that will be published.
+  if (hold.since && hold.since->epoch == epoch) floor = std::min(hold.since->seq, newest);
 
   const std::string said = last_event_id(exchange.request);
   const std::optional<pubsub::ParsedId> id = pubsub::parse_id(said);
   if (!said.empty() && !id) g_bad_ids.add();
   if (id) {
     g_resumed.add();
-    // A publisher may be stopped between the event, which was delivered, and its count.
-    const std::uint64_t newest = std::max(log_.last_seq(), hub_.read_seq());
     if (id->id.epoch == epoch && id->id.seq <= newest) return {std::max(id->id.seq, floor), {}};
     // Another life of the log, or one that it never came to: everything of this one, behind one gap.
     return {std::max(hub_.before_oldest(), floor), id->id};
@@ -127,6 +129,7 @@ Registry::Beginning Registry::beginning(const handler::Exchange& exchange, const
 }
 
 bool Registry::asks_for_event_stream(const http::RequestHead& request) noexcept {
+  if (request.method != "GET") return false;  // an EventSource asks so; who posts is told that it was not heard
   for (const http::Field& field : request.fields) {
     if (base::iequals(field.name, "Accept") && field.value.find("text/event-stream") != std::string_view::npos) {
       return true;
@@ -218,20 +221,21 @@ void Registry::tick(base::Instant now) {
     Due later;
     while (Stream* const stream = bucket.pop_front()) {
       // Those of a later round, and those that have done what was due and will be due again.
-      if (stream->due() > second || stream->tick(second)) later.push_back(*stream);
+      if (stream->due() > second || stream->tick(second, spread_retry())) later.push_back(*stream);
     }
     while (Stream* const stream = later.pop_front()) schedule(*stream);
   }
 }
 
-std::size_t Registry::drain(base::Duration elapsed) {
+std::size_t Registry::drain(base::Duration elapsed, base::Duration within) {
+  // The last ones are to be told too, before what is left is cut.
+  const base::Duration spread = std::min(config_.drain_spread, within * 3 / 4);
   std::size_t left = 0;
   for (Due& bucket : due_) bucket.for_each([&](Stream&) { ++left; });
   to_drain_ = std::max(to_drain_, left);
-  const double share =
-      config_.drain_spread <= base::Duration::zero()
-          ? 1.0
-          : std::min(1.0, static_cast<double>(elapsed.count()) / static_cast<double>(config_.drain_spread.count()));
+  const double share = spread <= base::Duration::zero()
+                           ? 1.0
+                           : std::min(1.0, static_cast<double>(elapsed.count()) / static_cast<double>(spread.count()));
   // Rounded up: the first leaves at once, and one alone does not wait for nobody.
   const auto gone_by_now = static_cast<std::size_t>(share * static_cast<double>(to_drain_)) + 1;
   std::size_t to_go = gone_by_now > to_drain_ - left ? gone_by_now - (to_drain_ - left) : 0;

@@ -57,8 +57,9 @@ class Registry {
 
   /// Keep-alives, and those whose time is over; once a second is enough.
   void tick(base::Instant now);
-  /// The server stops: sends away as many as are due when `elapsed` of the drain spread is over. How many are left.
-  std::size_t drain(base::Duration elapsed);
+  /// The server stops, and everything has to be over `within` the stop: sends away as many as are due when `elapsed` of
+  /// the drain spread is over. How many are left.
+  std::size_t drain(base::Duration elapsed, base::Duration within);
 
   [[nodiscard]] pubsub::EventLog& log() noexcept { return log_; }
 

@@ -172,6 +172,19 @@ TEST_F(RegistryTest, WhatAnIdSays) {
   }
 }
 
+TEST_F(RegistryTest, AFloorInTheFutureHidesNothing) {
+  publish("old");
+  ask("GET", "/");
+  Hold hold;
+  hold.channels = {"news"};
+  hold.since = pubsub::EventId{log_.epoch(), 1000};
+  Socket socket;
+  const auto stream = open(socket, hold);
+  publish("new");
+  turns();
+  EXPECT_TRUE(socket.got.ends_with("data: new\n\n"));
+}
+
 TEST_F(RegistryTest, SignsOfLifeDoNotLeaveAllAtOnce) {
   constexpr int kStreams = 400;
   std::vector<Socket> sockets(kStreams);
@@ -232,12 +245,14 @@ TEST_F(RegistryTest, ItsTimeIsOver) {
   EXPECT_EQ(socket.ends, 0);
   for (int second = 5; second <= 7; ++second) registry_.tick(start + seconds(second));
   EXPECT_EQ(socket.ends, 1);
-  EXPECT_EQ(socket.got, "retry: 2000\n\n");
+  EXPECT_TRUE(socket.got.starts_with("retry: ")) << socket.got;
 }
 
 TEST_F(RegistryTest, WhoAsksForAStreamIsNotRefusedWithAnError) {
   ask("GET", "/", {{"accept", "text/html, text/event-stream;q=0.9"}});
   EXPECT_TRUE(Registry::asks_for_event_stream(exchange_.request));
+  ask("POST", "/", {{"Accept", "text/event-stream"}});
+  EXPECT_FALSE(Registry::asks_for_event_stream(exchange_.request));
   ask("GET", "/", {{"Accept", "text/html"}});
   EXPECT_FALSE(Registry::asks_for_event_stream(exchange_.request));
   registry_.refuse(exchange_);
@@ -254,15 +269,23 @@ TEST_F(RegistryTest, AStopIsSpread) {
   const auto ended = [&] {
     return std::ranges::count_if(sockets, [](const Socket& socket) { return socket.ends == 1; });
   };
-  EXPECT_EQ(registry_.drain(seconds(0)), 99u);
-  EXPECT_EQ(registry_.drain(seconds(1)), 74u);
+  EXPECT_EQ(registry_.drain(seconds(0), seconds(30)), 99u);
+  EXPECT_EQ(registry_.drain(seconds(1), seconds(30)), 74u);
   EXPECT_EQ(ended(), 26);
-  EXPECT_EQ(registry_.drain(seconds(2)), 49u);
-  EXPECT_EQ(registry_.drain(seconds(4)), 0u);
+  EXPECT_EQ(registry_.drain(seconds(2), seconds(30)), 49u);
+  EXPECT_EQ(registry_.drain(seconds(4), seconds(30)), 0u);
   EXPECT_EQ(ended(), 100);
   std::map<std::string, int> delays;
   for (const Socket& socket : sockets) ++delays[socket.got.substr(socket.got.rfind("retry: "))];
   EXPECT_GT(delays.size(), 50u) << "they do not come back at once either";
+}
+
+TEST_F(RegistryTest, AStopThatHasLittleTimeTellsEverybodyAllTheSame) {
+  std::vector<Socket> sockets(8);
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (Socket& socket : sockets) streams.push_back(open(socket));
+  EXPECT_EQ(registry_.drain(seconds(0), seconds(2)), 7u);
+  EXPECT_EQ(registry_.drain(std::chrono::milliseconds(1500), seconds(2)), 0u) << "the spread is four seconds";
 }
 
 TEST_F(RegistryTest, InTheMiddleOfAnEventItIsOnlyEnded) {
@@ -273,7 +296,7 @@ TEST_F(RegistryTest, InTheMiddleOfAnEventItIsOnlyEnded) {
   turns();
   const std::string got = socket.got;
   socket.room = 1 << 20;
-  EXPECT_EQ(registry_.drain(seconds(10)), 0u);
+  EXPECT_EQ(registry_.drain(seconds(10), seconds(30)), 0u);
   EXPECT_EQ(socket.ends, 1);
   EXPECT_EQ(socket.got, got);
 }

@@ -69,10 +69,10 @@ std::uint32_t Stream::due() const noexcept {
   return times_.leave_at == 0 ? times_.keep_alive_at : std::min(times_.keep_alive_at, times_.leave_at);
 }
 
-bool Stream::tick(std::uint32_t now) {
+bool Stream::tick(std::uint32_t now, unsigned retry_ms) {
   if (over_) return false;
   if (times_.leave_at != 0 && now >= times_.leave_at) {
-    send_away(retry_ms_);
+    send_away(retry_ms);
     return false;
   }
   if (now < times_.keep_alive_at) return true;

@@ -32,7 +32,8 @@ class Stream final : public pubsub::Subscriber, public base::ListNode<DueTag> {
   /// The socket takes more.
   void writable() noexcept;
   /// Does what is due. False: nothing more will be.
-  [[nodiscard]] bool tick(std::uint32_t now);
+  /// `retry_ms`: for one whose time is over.
+  [[nodiscard]] bool tick(std::uint32_t now, unsigned retry_ms);
   [[nodiscard]] std::uint32_t due() const noexcept;
   /// "Come back after so long", and the end, without one of the stream's own: clients that read it by themselves never
   /// come back from that.

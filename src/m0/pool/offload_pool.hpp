@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "m0/base/clock.hpp"
+#include "m0/base/logger.hpp"
 #include "m0/base/parker.hpp"
 #include "m0/base/waker.hpp"
 #include "m0/pool/completion_list.hpp"
@@ -149,7 +150,10 @@ class OffloadPool {
     for (;;) {
       {
         const std::lock_guard lock(start_mutex_);
-        if (started_ >= wanted) return first_failure_;
+        if (started_ >= wanted) {
+          serving_ = true;
+          return first_failure_;
+        }
       }
       starter_.wait();
     }
@@ -227,7 +231,12 @@ class OffloadPool {
     {
       const std::lock_guard lock(start_mutex_);
       ++started_;
-      if (!failure.empty() && first_failure_.empty()) first_failure_ = std::move(failure);
+      // One that a lane added later: nobody asks for its failure, and the lane goes on with those it has.
+      if (!failure.empty() && serving_) {
+        base::log::error("a thread that was to be added could not be built: {}", failure);
+      } else if (!failure.empty() && first_failure_.empty()) {
+        first_failure_ = std::move(failure);
+      }
     }
     starter_.wake();
   }
@@ -240,6 +249,7 @@ class OffloadPool {
   std::mutex start_mutex_;
   std::size_t started_ = 0;
   std::string first_failure_;
+  bool serving_ = false;  // start() has returned
   base::Parker starter_;
 
   std::vector<std::unique_ptr<Lane<T*>>> lanes_;

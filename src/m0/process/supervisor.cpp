@@ -16,6 +16,7 @@
 #include "m0/base/logger.hpp"
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/worker_process.hpp"
+#include "m0/pubsub/publisher.hpp"
 
 namespace m0::process {
 namespace {
@@ -115,6 +116,7 @@ void Supervisor::be_worker(unsigned index) {
     place.loaded = config_.preload;
     place.became_ready = [this] { signals_.poke(); };
     place.refused = [this, index](const std::string& sentence) { slots_[index].refuse(sentence); };
+    pubsub::use_log(&log_);  // under --preload the worker's hook runs with the next line
     application_.set_surroundings({config_.workers > 1, multithread(config_), index});
     code = run_worker(config_, application_, listeners_, place);
   } catch (const std::exception& failure) {

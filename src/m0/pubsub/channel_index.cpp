@@ -13,7 +13,7 @@ ChannelId ChannelIndex::intern(std::string_view name, std::uint64_t hash, std::u
   if (const auto found = names_.find(name); found != names_.end()) return found->second;
   if (free_.empty()) {
     channels_.emplace_back();
-    free_.reserve(channels_.size());  // so that giving one back needs no memory
+    free_.reserve(channels_.capacity());  // so that giving one back needs no memory
     free_.push_back(static_cast<ChannelId>(channels_.size() - 1));
   }
   const ChannelId id = free_.back();
@@ -116,11 +116,15 @@ std::uint64_t ChannelIndex::after(ChannelId channel, std::uint64_t seq, std::uin
     std::uint64_t at = hint;
     do {
       at = next(at);
+      ++steps_;
     } while (at <= seq);
     return at;
   }
   std::uint64_t at = of.last;
-  for (std::uint64_t before = previous(at); before > seq; before = previous(at)) at = before;
+  for (std::uint64_t before = previous(at); before > seq; before = previous(at)) {
+    at = before;
+    ++steps_;
+  }
   return at;
 }
 

@@ -48,8 +48,10 @@ class ChannelIndex {
   [[nodiscard]] std::uint64_t previous(std::uint64_t seq) const noexcept;
   [[nodiscard]] std::uint64_t position(std::uint64_t seq) const noexcept;
   /// The first one of the channel after `seq`; 0: there is none. Costs the number of those after it, unless `hint` is
-  /// the number of one of its records at or before `seq`.
+  /// the number of one of its records at or before `seq`: then the number of those between the two.
   [[nodiscard]] std::uint64_t after(ChannelId channel, std::uint64_t seq, std::uint64_t hint) const noexcept;
+  /// Records that after() has passed, in all its calls.
+  [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
   /// Where a first visit begins that wants the last `count`: the number before the oldest of them.
   [[nodiscard]] std::uint64_t before_last(ChannelId channel, std::size_t count) const noexcept;
 
@@ -97,6 +99,7 @@ class ChannelIndex {
   std::uint64_t oldest_ = 1;
   std::size_t size_ = 0;
   std::uint64_t oldest_place_ = 0;  // in words
+  mutable std::uint64_t steps_ = 0;
   std::vector<Channel> channels_;
   std::vector<ChannelId> free_;
   std::unordered_map<std::string, ChannelId, Hash, std::equal_to<>> names_;

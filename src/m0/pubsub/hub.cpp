@@ -18,9 +18,6 @@ const Counter g_slow("m0_slow_subscribers_total", "Times that a subscriber's soc
 const Counter g_overtaken("m0_log_overtaken_total", "Times that a worker's reader was overtaken by the log");
 const Counter g_encoded("m0_frames_encoded_total", "Frames that were encoded");
 
-// The clock is looked at once in so many writes.
-constexpr unsigned kClockEvery = 8;
-
 }  // namespace
 
 Hub::Hub(const EventLog& log, HubLimits limits, OnControl on_control)
@@ -157,7 +154,7 @@ bool Hub::read() {
 
 bool Hub::out_of_budget() noexcept {
   if (writes_ >= limits_.writes || visits_ >= limits_.visits) return true;
-  return writes_ % kClockEvery == kClockEvery - 1 && base::now() >= turn_end_;
+  return base::now() >= turn_end_;
 }
 
 bool Hub::flush() {
@@ -207,14 +204,24 @@ Hub::Served Hub::serve(Subscriber& subscriber) {
   return account(subscriber, subscriber.take(std::string_view(batch_).substr(subscriber.offset_)));
 }
 
-std::uint64_t Hub::next_of(const Subscriber& subscriber, std::uint64_t cursor,
-                           std::uint32_t& subscription) const noexcept {
+void Hub::load_hints(const Subscriber& subscriber) {
+  hints_.resize(subscriber.count_);
+  for (std::uint32_t i = 0; i < subscriber.count_; ++i) hints_[i] = subscriber.subscriptions_[i].hint;
+}
+
+void Hub::keep_hints(Subscriber& subscriber) const noexcept {
+  for (std::uint32_t i = 0; i < subscriber.count_; ++i) subscriber.subscriptions_[i].hint = hints_[i];
+}
+
+std::uint64_t Hub::next_of(const Subscriber& subscriber, std::uint64_t cursor, std::uint32_t& subscription) noexcept {
   std::uint64_t next = 0;
+  const auto low = static_cast<std::uint32_t>(read_seq_);
   for (std::uint32_t i = 0; i < subscriber.count_; ++i) {
-    const Subscription& one = subscriber.subscriptions_[i];
-    const std::uint64_t hint = read_seq_ - static_cast<std::uint32_t>(static_cast<std::uint32_t>(read_seq_) - one.hint);
-    const std::uint64_t seq = index_.after(one.channel, cursor, hint);
-    if (seq == 0 || (next != 0 && seq > next)) continue;
+    const std::uint64_t hint = read_seq_ - static_cast<std::uint32_t>(low - hints_[i]);
+    const std::uint64_t seq = index_.after(subscriber.subscriptions_[i].channel, cursor, hint);
+    if (seq == 0) continue;
+    if (const std::uint64_t before = index_.previous(seq); before != 0) hints_[i] = static_cast<std::uint32_t>(before);
+    if (next != 0 && seq > next) continue;
     next = seq;
     subscription = i;
   }
@@ -246,10 +253,13 @@ bool Hub::gather(Subscriber& subscriber) {
     end(subscriber);
     return false;
   }
+  load_hints(subscriber);
   while (batch_.size() < limits_.bytes_per_write + subscriber.offset_) {
     std::uint32_t subscription = 0;
     const std::uint64_t seq = next_of(subscriber, cursor, subscription);
+    if (cursor == subscriber.cursor_) keep_hints(subscriber);  // also for one that takes nothing of what follows
     if (seq == 0) break;
+    hints_[subscription] = static_cast<std::uint32_t>(seq);
     const std::string* const bytes = frame(*subscriber.encoding_, seq);
     if (bytes == nullptr) {
       // It left the log just now; the index follows, and there is a gap.
@@ -288,6 +298,7 @@ Hub::Served Hub::account(Subscriber& subscriber, const Taken& taken) {
   subscriber.offset_ = static_cast<std::uint32_t>(sent - whole);
   if (sent == batch_.size()) {
     std::uint32_t ignored = 0;
+    load_hints(subscriber);
     if (next_of(subscriber, subscriber.cursor_, ignored) != 0) return Served::More;
     subscriber.cursor_ = std::max(subscriber.cursor_, read_seq_);
     return Served::UpToDate;

@@ -68,6 +68,8 @@ class Hub {
   /// The newest number up to which it has got everything: what it may be told to come back with.
   [[nodiscard]] EventId settled(Subscriber& subscriber) const noexcept;
   [[nodiscard]] std::size_t subscribers(std::string_view channel);
+  /// Records of the index that were passed on the way to what subscribers wanted.
+  [[nodiscard]] std::uint64_t steps() const noexcept { return index_.steps(); }
 
  private:
   enum class Served : std::uint8_t { UpToDate, More, Blocked, Ended };
@@ -103,9 +105,12 @@ class Hub {
   [[nodiscard]] bool gather_gap(Subscriber& subscriber, std::uint64_t& cursor);
   Served account(Subscriber& subscriber, const Taken& taken);
   void end(Subscriber& subscriber) noexcept;
-  /// The next event that it wants after `cursor`, and of which of its subscriptions; 0: none.
+  /// The next event that it wants after `cursor`, and of which of its subscriptions; 0: none. Begins at hints_, and
+  /// moves them up to the cursor: a client that comes back costs one walk over what it has not got, not one a frame.
   [[nodiscard]] std::uint64_t next_of(const Subscriber& subscriber, std::uint64_t cursor,
-                                      std::uint32_t& subscription) const noexcept;
+                                      std::uint32_t& subscription) noexcept;
+  void load_hints(const Subscriber& subscriber);
+  void keep_hints(Subscriber& subscriber) const noexcept;
   /// Nothing: the record has just left the log.
   [[nodiscard]] const std::string* frame(const Encoding& encoding, std::uint64_t seq);
 
@@ -127,6 +132,7 @@ class Hub {
   // One subscriber's.
   std::string batch_;
   std::vector<Frame> frames_;
+  std::vector<std::uint32_t> hints_;  // of its subscriptions, for the cursor that the batch has come to
   std::array<Cached, kCachedOfEach * Encoding::kKinds> cache_;  // by kind and number
   Cached large_;
 };

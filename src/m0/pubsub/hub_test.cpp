@@ -140,6 +140,45 @@ TEST_F(HubTest, WhoComesBackGetsTheRest) {
   hub_.leave(client);
 }
 
+TEST_F(HubTest, AResumeLooksAtEachEventAFewTimesHoweverItIsCutUp) {
+  constexpr int kEvents = 1000;
+  for (int i = 0; i < kEvents; ++i) publish("news", "x");
+  settle();
+  Client quick, slow;
+  join(quick, {"news", "other"}, 0);
+  settle();
+  EXPECT_LT(hub_.steps(), 4u * kEvents);
+  const std::uint64_t before = hub_.steps();
+  join(slow, {"other", "news"}, 0);
+  slow.room = 0;
+  settle();
+  for (int i = 0; i < 2000; ++i) {
+    make_room(slow, 5);
+    settle();
+  }
+  EXPECT_EQ(slow.got, quick.got);
+  // Each of the 2,000 writes gathers what is left of it.
+  EXPECT_LT(hub_.steps() - before, 2'000u * 2 * kEvents);
+  hub_.leave(quick);
+  hub_.leave(slow);
+}
+
+TEST_F(HubTest, WhoTakesNothingOfALongResumeDoesNotSearchForItEachTime) {
+  constexpr int kEvents = 1300;
+  for (int i = 0; i < kEvents; ++i) publish("news", std::string(8, 'x'));
+  settle();
+  Client client;
+  const std::uint64_t cursor = hub_.before_oldest() + 5;
+  join(client, {"news"}, cursor);
+  client.room = 0;
+  settle();
+  const std::uint64_t before = hub_.steps();
+  make_room(client, 0);
+  settle();
+  EXPECT_LE(hub_.steps() - before, static_cast<std::uint64_t>(kEvents));
+  hub_.leave(client);
+}
+
 TEST_F(HubTest, AFrameIsEncodedOnceForAll) {
   std::vector<Client> clients(100);
   for (Client& client : clients) join(client, {"news"});

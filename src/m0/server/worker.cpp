@@ -307,7 +307,7 @@ void Worker::stop_pool() {
 
 base::Instant Worker::tend_stop(base::Instant now) {
   if (!pool_stopping_) {
-    if (held_) static_cast<void>(held_->drain(now - stop_began_));
+    if (held_) static_cast<void>(held_->drain(now - stop_began_, stop_deadline_ - stop_began_));
     if (now >= stop_deadline_ && shared_.connections.size() > shared_.to_reap.size()) {
       cut_what_is_left(stop_ == Stop::Now ? "stopped by a second signal" : "the graceful time is over");
     }
