@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include "m0/http/response_writer.hpp"
 
 namespace m0::held {
 namespace {
@@ -37,14 +37,11 @@ const EventStreamEncoding& EventStreamEncoding::of(Framing framing) noexcept {
 }
 
 void EventStreamEncoding::append_raw(std::string& out, std::string_view text) const {
-  if (text.empty()) return;  // as a chunk it would be the last
   if (framing_ == Framing::Plain) {
     out += text;
-    return;
+  } else {
+    http::append_chunk(text, out);
   }
-  fmt::format_to(std::back_inserter(out), "{:x}\r\n", text.size());
-  out += text;
-  out += "\r\n";
 }
 
 void EventStreamEncoding::append(std::string& out, const EventId& id, const pubsub::Record& record) const {
