@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "m0/base/bytes.hpp"
+#include "m0/http/list.hpp"
 #include "m0/http/percent.hpp"
 #include "m0/pubsub/channel_name.hpp"
 
@@ -33,22 +34,25 @@ Problem read_seconds(std::string_view name, std::string_view value, std::uint64_
   return problem;
 }
 
-Problem add_channels(std::string_view list, std::vector<std::string>& channels) {
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    const std::string_view item = base::trim_ows(list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-    if (item.empty()) continue;  // RFC 9110 5.6.1.2: an empty element of a list counts for nothing
-    std::string name;
-    http::percent_decode(item, name);
-    if (const std::string_view problem = pubsub::channel_problem(name); !problem.empty()) {
-      return fmt::format("a channel's name {}", problem);
-    }
-    if (std::ranges::find(channels, name) != channels.end()) continue;
-    if (channels.size() == kMaxChannels) return fmt::format("a connection has at most {} channels", kMaxChannels);
-    channels.push_back(std::move(name));
+Problem add_channel(std::string_view item, std::vector<std::string>& channels) {
+  if (item.empty()) return {};  // RFC 9110 5.6.1.2: an empty element of a list counts for nothing
+  std::string name;
+  http::percent_decode(item, name);
+  if (const std::string_view problem = pubsub::channel_problem(name); !problem.empty()) {
+    return fmt::format("a channel's name {}", problem);
   }
+  if (std::ranges::find(channels, name) != channels.end()) return {};
+  if (channels.size() == kMaxChannels) return fmt::format("a connection has at most {} channels", kMaxChannels);
+  channels.push_back(std::move(name));
   return {};
+}
+
+Problem add_channels(std::string_view list, std::vector<std::string>& channels) {
+  Problem problem;
+  http::each_element(list, [&](std::string_view item) {
+    if (!problem) problem = add_channel(item, channels);
+  });
+  return problem;
 }
 
 Problem read_field(std::string_view name, std::string_view value, Hold& hold, bool& wanted) {

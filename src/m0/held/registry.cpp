@@ -23,8 +23,8 @@ using Framing = EventStreamEncoding::Framing;
 const Counter g_held("m0_streams_held_total", "Answers that were held as event streams");
 const Counter g_refused("m0_holds_refused_total", "Holds that were answered 500 because of what they asked for");
 const Counter g_resumed("m0_streams_resumed_total", "Event streams that went on after an id that they had got before");
-const Counter g_sent_away("m0_streams_refused_total",
-                          "Requests for an event stream that were told to come back instead of a 503");
+const Counter g_told_to_come_back("m0_streams_refused_total",
+                                  "Requests for an event stream that were told to come back instead of a 503");
 const Counter g_bad_ids("m0_bad_event_ids_total", "Last-Event-IDs that no server of this kind gave");
 
 // What a middleware says of a body of known content, or says otherwise than an event stream must.
@@ -139,7 +139,7 @@ bool Registry::asks_for_event_stream(const http::RequestHead& request) noexcept 
 }
 
 void Registry::refuse(handler::Exchange& exchange) {
-  g_sent_away.add();
+  g_told_to_come_back.add();
   handler::Response& response = exchange.response;
   response.clear();
   response.head.fields.add("Content-Type", "text/event-stream");

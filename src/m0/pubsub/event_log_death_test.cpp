@@ -42,43 +42,49 @@ void end(pid_t child) {
 bool exists_after(AppendStep step) { return step >= AppendStep::Headed; }
 bool holds_the_lock(AppendStep step) { return step != AppendStep::Unlocked; }
 
-class AppendSteps : public ::testing::TestWithParam<AppendStepName> {};
+class AppendSteps : public ::testing::TestWithParam<AppendStepName> {
+ protected:
+  /// A writer that stands still after the step of this case, in a log that is full.
+  void stop_a_writer() {
+    fill(log_);
+    child_ = writer(log_, {.channel = "stopped", .data = sealed(77, 700)}, GetParam().step, SIGSTOP);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child_, &status, WUNTRACED), child_);
+    ASSERT_TRUE(WIFSTOPPED(status));
+  }
+
+  EventLog log_{small_log()};
+  pid_t child_ = 0;
+};
 
 TEST_P(AppendSteps, AWriterKilledThereLeavesAWholeLog) {
   const AppendStep step = GetParam().step;
-  EventLog log(small_log());
-  fill(log);  // so that records are evicted
-  const std::uint64_t before = log.last_seq();
-  const pid_t child = writer(log, {.channel = "killed", .data = sealed(77, 700)}, step, SIGKILL);
+  fill(log_);  // so that records are evicted
+  const std::uint64_t before = log_.last_seq();
+  const pid_t child = writer(log_, {.channel = "killed", .data = sealed(77, 700)}, step, SIGKILL);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFSIGNALED(status)) << "no append came to this step";
 
   const std::uint64_t expected = before + (exists_after(step) ? 2 : 1);
-  ASSERT_EQ(log.try_append({.channel = "next", .data = sealed(78, 700)}), expected);
-  EXPECT_EQ(log.repairs(), holds_the_lock(step) ? 1u : 0u);
-  expect_no_hole(log);
-  const std::vector<Held> all = everything(log);
+  ASSERT_EQ(log_.try_append({.channel = "next", .data = sealed(78, 700)}), expected);
+  EXPECT_EQ(log_.repairs(), holds_the_lock(step) ? 1u : 0u);
+  expect_no_hole(log_);
+  const std::vector<Held> all = everything(log_);
   EXPECT_EQ(all.back().channel, "next");
   EXPECT_EQ(all[all.size() - 2].channel, exists_after(step) ? "killed" : "filler");
   // What is no longer there was marked before it went.
-  EXPECT_GE(log.dropped_mark(hash_channel("filler")), all.front().seq - 1);
-  for (std::uint32_t i = 0; i < 2000; ++i) ASSERT_TRUE(log.try_append({.channel = "c", .data = sealed(i, 90)}));
-  expect_no_hole(log);
+  EXPECT_GE(log_.dropped_mark(hash_channel("filler")), all.front().seq - 1);
+  for (std::uint32_t i = 0; i < 2000; ++i) ASSERT_TRUE(log_.try_append({.channel = "c", .data = sealed(i, 90)}));
+  expect_no_hole(log_);
 }
 
 TEST_P(AppendSteps, AWriterStoppedThereStopsNoReaderAndNoLoop) {
   const AppendStep step = GetParam().step;
-  EventLog log(small_log());
-  fill(log);
-  const pid_t child = writer(log, {.channel = "stopped", .data = sealed(77, 700)}, step, SIGSTOP);
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
-  ASSERT_TRUE(WIFSTOPPED(status));
-
-  expect_no_hole(log, true);
-  const auto tried = log.try_append({.channel = "loop", .data = sealed(1, 20)});
-  const auto waited = log.append({.channel = "view", .data = sealed(2, 20)}, milliseconds(20));
+  ASSERT_NO_FATAL_FAILURE(stop_a_writer());
+  expect_no_hole(log_, true);
+  const auto tried = log_.try_append({.channel = "loop", .data = sealed(1, 20)});
+  const auto waited = log_.append({.channel = "view", .data = sealed(2, 20)}, milliseconds(20));
   if (holds_the_lock(step)) {
     ASSERT_FALSE(tried || waited);
     EXPECT_EQ(tried.error(), AppendError::Busy);
@@ -86,30 +92,27 @@ TEST_P(AppendSteps, AWriterStoppedThereStopsNoReaderAndNoLoop) {
   } else {
     EXPECT_TRUE(tried && waited);
   }
-  end(child);
-  EXPECT_TRUE(log.try_append({.channel = "afterwards", .data = sealed(3, 20)}));
-  expect_no_hole(log);
+  end(child_);
+  EXPECT_TRUE(log_.try_append({.channel = "afterwards", .data = sealed(3, 20)}));
+  expect_no_hole(log_);
 }
 
 TEST_P(AppendSteps, AWriterThatGoesOnLaterIsNotHarmedByThoseWhoWaited) {
   const AppendStep step = GetParam().step;
-  EventLog log(small_log());
-  fill(log);
-  const pid_t child = writer(log, {.channel = "stopped", .data = sealed(77, 700)}, step, SIGSTOP);
+  ASSERT_NO_FATAL_FAILURE(stop_a_writer());
   int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
-  static_cast<void>(log.append({.channel = "view", .data = sealed(2, 20)}, milliseconds(5)));
-  const std::uint64_t before = log.last_seq();
-  ::kill(child, SIGCONT);
+  static_cast<void>(log_.append({.channel = "view", .data = sealed(2, 20)}, milliseconds(5)));
+  const std::uint64_t before = log_.last_seq();
+  ::kill(child_, SIGCONT);
   if (step == AppendStep::Evicted || step == AppendStep::Marked) {  // once a record that goes: it may stop again
-    while (::waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status)) ::kill(child, SIGCONT);
+    while (::waitpid(child_, &status, WUNTRACED) == child_ && WIFSTOPPED(status)) ::kill(child_, SIGCONT);
   } else {
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_EQ(::waitpid(child_, &status, 0), child_);
   }
   EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(log.last_seq(), before + (step < AppendStep::Counted ? 1 : 0));
-  EXPECT_EQ(log.repairs(), 0u);
-  expect_no_hole(log);
+  EXPECT_EQ(log_.last_seq(), before + (step < AppendStep::Counted ? 1 : 0));
+  EXPECT_EQ(log_.repairs(), 0u);
+  expect_no_hole(log_);
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, AppendSteps, ::testing::ValuesIn(append_steps().begin(), append_steps().end()),
