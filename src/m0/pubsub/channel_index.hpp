@@ -21,6 +21,11 @@ class ChannelIndex {
   /// The channel of this name; made when it is new, with `dropped` as the greatest number that may have left the log.
   /// It lives while it has records, or is kept.
   [[nodiscard]] ChannelId intern(std::string_view name, std::uint64_t hash, std::uint64_t dropped);
+  /// The channel of this name if there is one.
+  [[nodiscard]] const ChannelId* find(std::string_view name) const noexcept {
+    const auto found = names_.find(name);
+    return found == names_.end() ? nullptr : &found->second;
+  }
   /// A subscriber has it: it lives until as many release().
   void keep(ChannelId channel) noexcept { ++channels_[channel].kept; }
   void release(ChannelId channel) noexcept;

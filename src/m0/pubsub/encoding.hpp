@@ -13,7 +13,7 @@ namespace m0::pubsub {
 class Encoding {
  public:
   /// How many there may be whose frames do not displace each other's in a hub's cache.
-  static constexpr unsigned kKinds = 4;
+  static constexpr unsigned kKinds = 6;
   /// `kind`: below kKinds, another one for each.
   explicit Encoding(unsigned kind) noexcept : kind_(kind) {}
   [[nodiscard]] unsigned kind() const noexcept { return kind_; }

@@ -47,7 +47,7 @@ void Hub::join(Subscriber& subscriber, const Encoding& encoding, std::span<const
     subscription = {.channel = id, .member = static_cast<std::uint32_t>(audience.members.size())};
     audience.members.push_back(&subscriber);
     // Whoever has all of the channel is told so: it need not look for its place in it again.
-    if (index_.last(id) <= cursor) subscription.hint = static_cast<std::uint32_t>(index_.last(id));
+    if (index_.last(id) <= cursor) subscription.got = index_.last(id);
     waits = waits || index_.last(id) > cursor || index_.dropped(id) > cursor;
   }
   if (waits) ready_.push_back(subscriber);
@@ -74,9 +74,46 @@ void Hub::leave(Subscriber& subscriber) noexcept {
   subscriber.subscriptions_.reset();
   subscriber.count_ = 0;
   subscriber.encoding_ = nullptr;
+  subscriber.barrier_ = Subscriber::kNone;
   subscriber.offset_ = 0;
-  subscriber.blocked_ = subscriber.ended_ = false;
+  subscriber.blocked_ = subscriber.ended_ = subscriber.interrupts_ = false;
   subscriber.unlink();
+}
+
+std::uint64_t Hub::newest_got(const Subscriber& subscriber, const Subscription& subscription) const noexcept {
+  const ChannelId id = subscription.channel;
+  const std::uint64_t next = index_.after(id, std::max(subscriber.cursor_, subscription.got), subscription.got);
+  return next == 0 ? index_.last(id) : index_.previous(next);
+}
+
+void Hub::replace(Subscriber& subscriber, std::span<const std::string_view> channels, std::uint64_t cursor) {
+  thread_.check();
+  M0_CHECK(subscriber.joined() && !subscriber.mid_frame());
+  const Encoding& encoding = *subscriber.encoding_;
+  const bool blocked = subscriber.blocked_;
+  const std::uint64_t barrier = subscriber.barrier_;
+  const std::uint64_t had = subscriber.cursor_;
+  std::vector<Subscription> kept(subscriber.subscriptions_.get(), subscriber.subscriptions_.get() + subscriber.count_);
+  for (Subscription& old : kept) {
+    old.got = newest_got(subscriber, old);
+    index_.keep(old.channel);  // so that its number is not given to another meanwhile
+  }
+  leave(subscriber);
+  join(subscriber, encoding, channels, std::min(cursor, had));
+  for (std::size_t i = 0; i < subscriber.count_; ++i) {
+    Subscription& subscription = subscriber.subscriptions_[i];
+    const auto old = std::ranges::find(kept, subscription.channel, &Subscription::channel);
+    if (old != kept.end()) subscription.got = std::max(subscription.got, old->got);
+  }
+  for (const Subscription& old : kept) index_.release(old.channel);
+  subscriber.blocked_ = blocked;
+  if (barrier != Subscriber::kNone) set_barrier(subscriber, barrier);
+}
+
+void Hub::set_barrier(Subscriber& subscriber, std::uint64_t seq) noexcept {
+  thread_.check();
+  subscriber.barrier_ = seq;
+  if (!subscriber.blocked_ && !subscriber.ended_) ready_.push_back(subscriber);
 }
 
 void Hub::writable(Subscriber& subscriber) noexcept {
@@ -197,30 +234,41 @@ Hub::Served Hub::serve(Subscriber& subscriber) {
   if (subscriber.blocked_) return Served::Blocked;
   if (!gather(subscriber)) return Served::Ended;
   if (frames_.empty()) {
-    subscriber.cursor_ = std::max(subscriber.cursor_, read_seq_);
-    return Served::UpToDate;
+    if (subscriber.barrier_ == Subscriber::kNone) {
+      subscriber.cursor_ = std::max(subscriber.cursor_, read_seq_);
+      return Served::UpToDate;
+    }
+    subscriber.barrier_ = Subscriber::kNone;
+    subscriber.at_barrier();
+    return subscriber.ended_ ? Served::Ended : Served::More;
   }
   ++writes_;
-  return account(subscriber, subscriber.take(std::string_view(batch_).substr(subscriber.offset_)));
+  const Served served = account(subscriber, subscriber.take(std::string_view(batch_).substr(subscriber.offset_)));
+  if (subscriber.interrupts_ && !subscriber.mid_frame() && !subscriber.ended_) {
+    subscriber.interrupts_ = false;
+    subscriber.interrupted();
+    if (subscriber.ended_) return Served::Ended;
+  }
+  return served;
 }
 
-void Hub::load_hints(const Subscriber& subscriber) {
-  hints_.resize(subscriber.count_);
-  for (std::uint32_t i = 0; i < subscriber.count_; ++i) hints_[i] = subscriber.subscriptions_[i].hint;
+void Hub::load_got(const Subscriber& subscriber) {
+  got_.resize(subscriber.count_);
+  for (std::uint32_t i = 0; i < subscriber.count_; ++i) got_[i] = subscriber.subscriptions_[i].got;
 }
 
-void Hub::keep_hints(Subscriber& subscriber) const noexcept {
-  for (std::uint32_t i = 0; i < subscriber.count_; ++i) subscriber.subscriptions_[i].hint = hints_[i];
+void Hub::keep_got(Subscriber& subscriber) const noexcept {
+  for (std::uint32_t i = 0; i < subscriber.count_; ++i) subscriber.subscriptions_[i].got = got_[i];
 }
 
 std::uint64_t Hub::next_of(const Subscriber& subscriber, std::uint64_t cursor, std::uint32_t& subscription) noexcept {
   std::uint64_t next = 0;
-  const auto low = static_cast<std::uint32_t>(read_seq_);
   for (std::uint32_t i = 0; i < subscriber.count_; ++i) {
-    const std::uint64_t hint = read_seq_ - static_cast<std::uint32_t>(low - hints_[i]);
-    const std::uint64_t seq = index_.after(subscriber.subscriptions_[i].channel, cursor, hint);
+    // Of a channel that it had when its channels were replaced it may have more than its cursor says.
+    const std::uint64_t from = std::max(cursor, got_[i]);
+    const std::uint64_t seq = index_.after(subscriber.subscriptions_[i].channel, from, got_[i]);
     if (seq == 0) continue;
-    if (const std::uint64_t before = index_.previous(seq); before != 0) hints_[i] = static_cast<std::uint32_t>(before);
+    if (const std::uint64_t before = index_.previous(seq); before != 0) got_[i] = before;
     if (next != 0 && seq > next) continue;
     next = seq;
     subscription = i;
@@ -253,13 +301,13 @@ bool Hub::gather(Subscriber& subscriber) {
     end(subscriber);
     return false;
   }
-  load_hints(subscriber);
+  load_got(subscriber);
   while (batch_.size() < limits_.bytes_per_write + subscriber.offset_) {
     std::uint32_t subscription = 0;
     const std::uint64_t seq = next_of(subscriber, cursor, subscription);
-    if (cursor == subscriber.cursor_) keep_hints(subscriber);  // also for one that takes nothing of what follows
-    if (seq == 0) break;
-    hints_[subscription] = static_cast<std::uint32_t>(seq);
+    if (cursor == subscriber.cursor_) keep_got(subscriber);  // also for one that takes nothing of what follows
+    if (seq == 0 || seq > subscriber.barrier_) break;
+    got_[subscription] = seq;
     const std::string* const bytes = frame(*subscriber.encoding_, seq);
     if (bytes == nullptr) {
       // It left the log just now; the index follows, and there is a gap.
@@ -270,6 +318,7 @@ bool Hub::gather(Subscriber& subscriber) {
     batch_ += *bytes;
     frames_.push_back({seq, batch_.size(), subscription});
     cursor = seq;
+    if (subscriber.interrupts_ && subscriber.mid_frame()) break;
   }
   return true;
 }
@@ -292,13 +341,14 @@ Hub::Served Hub::account(Subscriber& subscriber, const Taken& taken) {
       g_gaps.add();
     } else {
       g_delivered.add();
-      subscriber.subscriptions_[frame.subscription].hint = static_cast<std::uint32_t>(frame.seq);
+      subscriber.subscriptions_[frame.subscription].got = frame.seq;
     }
   }
   subscriber.offset_ = static_cast<std::uint32_t>(sent - whole);
   if (sent == batch_.size()) {
     std::uint32_t ignored = 0;
-    load_hints(subscriber);
+    load_got(subscriber);
+    if (subscriber.barrier_ != Subscriber::kNone) return Served::More;
     if (next_of(subscriber, subscriber.cursor_, ignored) != 0) return Served::More;
     subscriber.cursor_ = std::max(subscriber.cursor_, read_seq_);
     return Served::UpToDate;

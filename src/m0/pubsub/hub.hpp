@@ -48,6 +48,13 @@ class Hub {
   void join(Subscriber& subscriber, const Encoding& encoding, std::span<const std::string_view> channels,
             std::uint64_t cursor);
   void leave(Subscriber& subscriber) noexcept;
+  /// From now on it gets these channels: of one that it had what it has not got, of another what is after `cursor`. Not
+  /// while it has a part of a frame.
+  void replace(Subscriber& subscriber, std::span<const std::string_view> channels, std::uint64_t cursor);
+  /// It gets what was published before number `seq`, and is then told so (Subscriber::at_barrier).
+  void set_barrier(Subscriber& subscriber, std::uint64_t seq) noexcept;
+  /// It gets nothing more, until it leaves.
+  void silence(Subscriber& subscriber) noexcept { subscriber.ended_ = true; }
   /// Its socket takes more.
   void writable(Subscriber& subscriber) noexcept;
 
@@ -68,6 +75,18 @@ class Hub {
   /// The newest number up to which it has got everything: what it may be told to come back with.
   [[nodiscard]] EventId settled(Subscriber& subscriber) const noexcept;
   [[nodiscard]] std::size_t subscribers(std::string_view channel);
+  /// Calls visit(subscriber) for each that has the channel; the visitor may silence it.
+  template <class Visit>
+  void for_each_subscriber(std::string_view name, Visit&& visit) {
+    const ChannelId* const id = index_.find(name);
+    if (id == nullptr || *id >= audiences_.size()) return;
+    for (Subscriber* const subscriber : audiences_[*id].members) visit(*subscriber);
+  }
+  /// Calls visit(name) for each channel that it has, in the order in which it joined them.
+  template <class Visit>
+  void for_each_channel(const Subscriber& subscriber, Visit&& visit) const {
+    for (std::uint32_t i = 0; i < subscriber.count_; ++i) visit(index_.name(subscriber.subscriptions_[i].channel));
+  }
   /// Records of the index that were passed on the way to what subscribers wanted.
   [[nodiscard]] std::uint64_t steps() const noexcept { return index_.steps(); }
 
@@ -94,6 +113,8 @@ class Hub {
   static constexpr std::size_t kLargestCached = std::size_t{4} * 1024;
 
   [[nodiscard]] ChannelId channel(std::string_view name, std::uint64_t hash);
+  /// The newest of a channel, of those that were read, that it has; 0: none.
+  [[nodiscard]] std::uint64_t newest_got(const Subscriber& subscriber, const Subscription& subscription) const noexcept;
   void mark(ChannelId channel);
   void overtaken();
 
@@ -105,12 +126,12 @@ class Hub {
   [[nodiscard]] bool gather_gap(Subscriber& subscriber, std::uint64_t& cursor);
   Served account(Subscriber& subscriber, const Taken& taken);
   void end(Subscriber& subscriber) noexcept;
-  /// The next event that it wants after `cursor`, and of which of its subscriptions; 0: none. Begins at hints_, and
+  /// The next event that it wants after `cursor`, and of which of its subscriptions; 0: none. Begins at got_, and
   /// moves them up to the cursor: a client that comes back costs one walk over what it has not got, not one a frame.
   [[nodiscard]] std::uint64_t next_of(const Subscriber& subscriber, std::uint64_t cursor,
                                       std::uint32_t& subscription) noexcept;
-  void load_hints(const Subscriber& subscriber);
-  void keep_hints(Subscriber& subscriber) const noexcept;
+  void load_got(const Subscriber& subscriber);
+  void keep_got(Subscriber& subscriber) const noexcept;
   /// Nothing: the record has just left the log.
   [[nodiscard]] const std::string* frame(const Encoding& encoding, std::uint64_t seq);
 
@@ -132,7 +153,7 @@ class Hub {
   // One subscriber's.
   std::string batch_;
   std::vector<Frame> frames_;
-  std::vector<std::uint32_t> hints_;  // of its subscriptions, for the cursor that the batch has come to
+  std::vector<std::uint64_t> got_;  // of its subscriptions, for the cursor that the batch has come to
   std::array<Cached, kCachedOfEach * Encoding::kKinds> cache_;  // by kind and number
   Cached large_;
 };

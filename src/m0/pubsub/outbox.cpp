@@ -19,7 +19,11 @@ std::expected<EventId, PublishError> Outbox::publish(const NewEvent& event, base
   } else if (event.channel.size() + event.name.size() + event.data.size() > log_.largest_event()) {
     return std::unexpected(PublishError::TooLarge);
   }
-  Waiting waiting{std::string(event.channel), std::string(event.data), std::string(event.name), event.binary,
+  Waiting waiting{std::string(event.channel),
+                  std::string(event.data),
+                  std::string(event.name),
+                  event.binary,
+                  event.control,
                   now + kPatience};
   if (bytes_ + waiting.bytes() > kMostBytes) return std::unexpected(PublishError::Busy);
   bytes_ += waiting.bytes();
@@ -30,8 +34,11 @@ std::expected<EventId, PublishError> Outbox::publish(const NewEvent& event, base
 base::Instant Outbox::retry(base::Instant now) {
   while (!waiting_.empty()) {
     const Waiting& next = waiting_.front();
-    const auto seq =
-        log_.try_append({.channel = next.channel, .data = next.data, .name = next.name, .binary = next.binary});
+    const auto seq = log_.try_append({.channel = next.channel,
+                                      .data = next.data,
+                                      .name = next.name,
+                                      .binary = next.binary,
+                                      .control = next.control});
     if (!seq) {
       if (seq.error() == AppendError::Busy && now < next.until) return now + kRetryEvery;
       g_given_up.add();

@@ -32,7 +32,7 @@ class Outbox {
  private:
   struct Waiting {
     std::string channel, data, name;
-    bool binary;
+    bool binary, control;
     base::Instant until;
     [[nodiscard]] std::size_t bytes() const noexcept { return channel.size() + data.size() + name.size(); }
   };

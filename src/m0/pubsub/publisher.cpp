@@ -4,6 +4,7 @@
 
 #include "m0/base/fd_registry.hpp"
 #include "m0/pubsub/channel_name.hpp"
+#include "m0/pubsub/connection_id.hpp"
 #include "m0/pubsub/outbox.hpp"
 
 namespace m0::pubsub {
@@ -24,7 +25,9 @@ std::string_view describe(PublishError error) noexcept {
     case PublishError::Queued: return "the event log is held by another process; it is tried again";
     case PublishError::TooLarge: return describe(AppendError::TooLarge);
     case PublishError::BadName:
-      return "a channel has 1 to 255 bytes of UTF-8 without control characters, an event's name at most 255";
+      return "a channel has 1 to 255 bytes of UTF-8 without control characters, an event's name at most 255, and a "
+             "connection "
+             "the id that connection() gave";
   }
   return "unknown";
 }
@@ -44,6 +47,28 @@ std::expected<EventId, PublishError> publish(const NewEvent& event, base::Durati
   if (!channel_problem(event.channel).empty() || !event_name_problem(event.name).empty()) {
     return std::unexpected(PublishError::BadName);
   }
+  return tell(event, patience);
+}
+
+std::expected<EventId, PublishError> send(std::string_view connection, std::string_view data, bool binary,
+                                          base::Duration patience) {
+  if (!parse_connection_id(connection)) return std::unexpected(PublishError::BadName);
+  return tell(control_event(Verb::Send, connection, data, binary), patience);
+}
+
+std::expected<EventId, PublishError> close_connection(std::string_view connection, const Farewell& farewell,
+                                                      base::Duration patience) {
+  if (!parse_connection_id(connection)) return std::unexpected(PublishError::BadName);
+  return tell(control_event(Verb::CloseConnection, connection, to_data(farewell)), patience);
+}
+
+std::expected<EventId, PublishError> close_channel(std::string_view channel, const Farewell& farewell,
+                                                   base::Duration patience) {
+  if (!channel_problem(channel).empty()) return std::unexpected(PublishError::BadName);
+  return tell(control_event(Verb::CloseChannel, channel, to_data(farewell)), patience);
+}
+
+std::expected<EventId, PublishError> tell(const NewEvent& event, base::Duration patience) {
   EventLog* const log = current_log();
   // In a process that the application forked the log is still mapped, but the bells are closed, and their numbers may
   // name other files by now.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "m0/base/clock.hpp"
+#include "m0/pubsub/control.hpp"
 #include "m0/pubsub/event.hpp"
 #include "m0/pubsub/event_id.hpp"
 #include "m0/pubsub/event_log.hpp"
@@ -20,7 +21,7 @@ enum class PublishError : std::uint8_t {
   Busy,      // the log was held for too long
   Queued,    // of a loop: it is tried again each turn, for a second
   TooLarge,
-  BadName,  // of the channel or the event
+  BadName,  // of the channel, the event or the connection
 };
 [[nodiscard]] std::string_view describe(PublishError error) noexcept;
 
@@ -34,5 +35,20 @@ void use_outbox(Outbox* outbox) noexcept;
 /// of an interpreter gives up its lock meanwhile. A loop does not wait at all. Any thread.
 [[nodiscard]] std::expected<EventId, PublishError> publish(const NewEvent& event,
                                                            base::Duration patience = std::chrono::seconds(1));
+
+/// The same for a control record (control.hpp), whose makers have looked at what is in it.
+[[nodiscard]] std::expected<EventId, PublishError> tell(const NewEvent& control,
+                                                        base::Duration patience = std::chrono::seconds(1));
+
+/// Sends to one held connection: a frame of its own to a WebSocket, an event without an id to an event stream. Whether
+/// it is still there nobody knows: the worker that has it hears of it. BadName: no connection has such an id.
+[[nodiscard]] std::expected<EventId, PublishError> send(std::string_view connection, std::string_view data, bool binary,
+                                                        base::Duration patience = std::chrono::seconds(1));
+/// Ends one held connection, or all that have a channel.
+[[nodiscard]] std::expected<EventId, PublishError> close_connection(std::string_view connection,
+                                                                    const Farewell& farewell,
+                                                                    base::Duration patience = std::chrono::seconds(1));
+[[nodiscard]] std::expected<EventId, PublishError> close_channel(std::string_view channel, const Farewell& farewell,
+                                                                 base::Duration patience = std::chrono::seconds(1));
 
 }  // namespace m0::pubsub

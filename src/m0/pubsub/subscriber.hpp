@@ -16,7 +16,7 @@ namespace m0::pubsub {
 struct Subscription {
   ChannelId channel = 0;
   std::uint32_t member = 0;  // where it stands among the channel's subscribers
-  std::uint32_t hint = 0;    // the low bits of the newest number of this channel that it has got
+  std::uint64_t got = 0;     // the newest number of this channel that it surely has; 0: none is known
 };
 
 /// How much of what it was given its socket took.
@@ -32,6 +32,12 @@ class Subscriber : public base::ListNode<> {
 
   /// Sends what the socket takes. Called by the hub, which it must not call in turn.
   [[nodiscard]] virtual Taken take(std::string_view bytes) noexcept = 0;
+  /// It had interrupted, and has no part of a frame now: it sends what it has. Called by the hub, of which it may call
+  /// silence() and replace() only.
+  virtual void interrupted() noexcept {}
+  /// It has got everything that was published before its barrier, and the barrier is gone: it may set another one.
+  /// Called by the hub, of which it may call silence() and set_barrier() only.
+  virtual void at_barrier() noexcept {}
   /// It fell out of the log where that cannot be told: in the middle of a frame, or because its encoding has no gap. It
   /// has to be ended; the hub gives it nothing more.
   virtual void fell_out() noexcept = 0;
@@ -44,16 +50,21 @@ class Subscriber : public base::ListNode<> {
 
  protected:
   virtual ~Subscriber() = default;
+  /// It has something else to send, and gets no more than the rest of the frame that it has a part of.
+  void interrupt() noexcept { interrupts_ = true; }
 
  private:
   friend class Hub;
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   const Encoding* encoding_ = nullptr;
   std::unique_ptr<Subscription[]> subscriptions_;
   std::uint64_t cursor_ = 0;
-  std::uint32_t offset_ = 0;  // bytes of the next frame that were sent
+  std::uint64_t barrier_ = kNone;  // nothing after this number is sent yet
+  std::uint32_t offset_ = 0;       // bytes of the next frame that were sent
   std::uint16_t count_ = 0;
   bool blocked_ = false;  // its socket is full
   bool ended_ = false;    // gets nothing more
+  bool interrupts_ = false;
 };
 
 }  // namespace m0::pubsub
