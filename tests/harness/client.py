@@ -172,6 +172,9 @@ class Client:
         """All up to and with `mark`."""
         return self._until(mark, f"before {mark!r}")
 
+    def exactly(self, count: int) -> bytes:
+        return self._exactly(count, "before all of a frame had come")
+
     def rest(self) -> bytes:
         """All until the server closes."""
         parts = [self.buffer]

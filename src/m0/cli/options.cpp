@@ -197,6 +197,14 @@ Error add_mount(Draft& into, std::string_view value) {
   return std::nullopt;
 }
 
+Error add_origin(Draft& into, std::string_view value) {
+  if (const std::string_view problem = held::origin_problem(value); !problem.empty()) {
+    return fmt::format("'{}' {}", value, problem);
+  }
+  into.invocation.config.server.held.allowed_origins.emplace_back(value);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view group_title(Group group) noexcept {
@@ -368,6 +376,13 @@ std::vector<Option> options_of(Door door) {
   row(Group::Realtime, "max-event", "SIZE", Kind::Value,
       "An event with its names; also at most a sixteenth of the event log. A larger one is not published",
       size(config([](auto& c) -> auto& { return c.max_event; }), 256, 1ULL << 30U));
+  row(Group::Realtime, "max-message", "SIZE", Kind::Value,
+      "A message of a WebSocket, and the frame that answers it; a larger one closes the connection with 1009",
+      size(config([](auto& c) -> auto& { return c.server.held.max_message; }), 125, 1ULL << 30U));
+  row(Group::Realtime, "allowed-origins", "ORIGIN", Kind::List,
+      "Another origin whose pages may open WebSockets, as https://example.com, beside the request's own; * allows any. "
+      "May be given several times; in the variable separated by commas",
+      {add_origin, "none"});
   row(Group::Realtime, "hold-keep-alive", "TIME", Kind::Value,
       "Between two signs of life to a held client, unless its view said M0-Keep-Alive",
       duration(config([](auto& c) -> auto& { return c.server.held.keep_alive; }), seconds(1), hours(1)));

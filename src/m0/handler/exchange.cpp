@@ -76,6 +76,8 @@ void Exchange::reset() noexcept {
   mount_length = 0;
   queue_deadline = base::Instant::max();
   connection = {};
+  owner = nullptr;
+  connection_id = {};
   wire.clear();
   peer_ended_.store(false, std::memory_order_relaxed);
   word_.store(static_cast<std::uint32_t>(Phase::Gathering), std::memory_order_relaxed);

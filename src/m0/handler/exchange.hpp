@@ -16,6 +16,7 @@
 #include "m0/http/request_head.hpp"
 #include "m0/http/session.hpp"
 #include "m0/pool/completion_list.hpp"
+#include "m0/pubsub/connection_id.hpp"
 
 namespace m0::handler {
 
@@ -45,6 +46,8 @@ enum class Phase : std::uint8_t {
   Abandoned,  // the loop wants no answer (client gone, timeout, stop)
 };
 
+class ExchangeOwner;
+
 /// Loop thread and pool thread take turns; what either may call, and when, is said at each member.
 class Exchange final : public pool::CompletionNode {
  public:
@@ -63,6 +66,7 @@ class Exchange final : public pool::CompletionNode {
 
   // -- who asked: the loop's
   base::SlotHandle connection;
+  ExchangeOwner* owner = nullptr;  // where it is not a connection that waits for it
   http::StreamId stream = 0;
 
   /// Its place among those of its worker; the loop's.
@@ -73,6 +77,8 @@ class Exchange final : public pool::CompletionNode {
 
   /// The newest event when the head was complete: a hold starts there.
   std::uint64_t log_position = 0;
+  /// What its connection is called, or will be if it is held.
+  pubsub::ConnectionId connection_id;
 
   /// Framed bytes of the answer that were not sent yet: the loop's.
   std::string wire;

@@ -55,6 +55,42 @@ Problem add_channels(std::string_view list, std::vector<std::string>& channels) 
   return problem;
 }
 
+Problem read_events(std::string_view list, Hold& hold) {
+  Problem problem;
+  http::each_element(list, [&](std::string_view item) {
+    if (base::iequals(item, "open")) {
+      hold.wants_open = true;
+    } else if (base::iequals(item, "close")) {
+      hold.wants_close = true;
+    } else if (!item.empty()) {
+      problem = "M0-Events lists open and close and nothing else";
+    }
+  });
+  return problem;
+}
+
+constexpr std::string_view kMeta = "M0-Meta-";
+
+Problem add_metadata(std::string_view name, std::string_view value, std::string& metadata) {
+  if (name.size() == kMeta.size()) return "M0-Meta- needs a name behind it";
+  if (!http::is_token(name) || !http::is_field_value(value)) return "an M0-Meta- field cannot go on the wire";
+  // As the key of a WSGI environ it could not be told from the one with dashes.
+  if (name.find('_') != std::string_view::npos) return fmt::format("{} must not have an underscore", name);
+  metadata.append(name).append(": ").append(value).append("\r\n");
+  if (metadata.size() <= kMaxMetadata) return {};
+  return fmt::format("the M0-Meta- fields have more than {} bytes", kMaxMetadata);
+}
+
+Problem read_close(std::string_view value, CloseWish& close) {
+  const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), close.code);
+  const std::string_view rest = value.substr(static_cast<std::size_t>(stop - value.data()));
+  if (error != std::errc{} || (!rest.empty() && rest.front() != ' ')) {
+    return "M0-Close must be a close code, and perhaps a reason behind a space";
+  }
+  close.reason = base::trim_ows(rest);
+  return {};
+}
+
 Problem read_field(std::string_view name, std::string_view value, Hold& hold, bool& wanted) {
   if (base::iequals(name, "M0-Hold")) {
     wanted = true;
@@ -78,6 +114,18 @@ Problem read_field(std::string_view name, std::string_view value, Hold& hold, bo
     hold.since = parsed->id;
     return {};
   }
+  if (base::iequals(name, "M0-Frames")) {
+    hold.json = base::iequals(value, "json");
+    if (hold.json || base::iequals(value, "raw")) return {};
+    return "M0-Frames must be raw or json";
+  }
+  if (base::iequals(name, "M0-Origin")) {
+    hold.any_origin = base::iequals(value, "any");
+    if (hold.any_origin) return {};
+    return "M0-Origin must be any";
+  }
+  if (base::iequals(name, "M0-Events")) return read_events(value, hold);
+  if (base::iequals(name.substr(0, kMeta.size()), kMeta)) return add_metadata(name, value, hold.metadata);
   return fmt::format("there is no response field {}", name);
 }
 
@@ -107,6 +155,22 @@ std::expected<std::optional<Hold>, std::string> take_hold(http::FieldList& field
   if (problem) return std::unexpected(*problem);
   if (hold.channels.empty()) return std::unexpected("M0-Hold needs at least one M0-Channel");
   return hold;
+}
+
+std::expected<Reply, std::string> read_reply(const http::FieldList& fields) {
+  Reply reply;
+  Problem problem;
+  for (std::size_t i = 0; i < fields.size() && !problem; ++i) {
+    const http::Field field = fields[i];
+    if (base::iequals(field.name, "M0-Channel")) {
+      problem = add_channels(field.value, reply.channels.emplace(reply.channels.value_or(std::vector<std::string>{})));
+    } else if (base::iequals(field.name, "M0-Close")) {
+      problem = read_close(base::trim_ows(field.value), reply.close.emplace());
+    }
+  }
+  if (!problem && reply.channels && reply.channels->empty()) problem = "M0-Channel names no channel";
+  if (problem) return std::unexpected(*problem);
+  return reply;
 }
 
 }  // namespace m0::handler

@@ -77,6 +77,21 @@ void EventStreamEncoding::append_cursor(std::string& out, const EventId& at, uns
   append_raw(out, block);
 }
 
+void EventStreamEncoding::append_message(std::string& out, std::string_view data) const {
+  std::string block;
+  append_data(block, data);
+  block += '\n';
+  append_raw(out, block);
+}
+
+void EventStreamEncoding::append_end(std::string& out, const EventId& at) const {
+  std::string block = ":\nid: ";
+  pubsub::append_end_id(block, at);
+  block += "\n\n";
+  append_raw(out, block);
+  if (framing_ == Framing::Chunked) out += "0\r\n\r\n";
+}
+
 void EventStreamEncoding::append_retry(std::string& out, unsigned retry_ms) const {
   append_raw(out, fmt::format("retry: {}\n\n", retry_ms));
 }

@@ -31,6 +31,10 @@ class EventStreamEncoding final : public pubsub::Encoding {
   void append_cursor(std::string& out, const pubsub::EventId& at, unsigned retry_ms) const;
   /// "Come back after so long."
   void append_retry(std::string& out, unsigned retry_ms) const;
+  /// An event without an id, which the cursor of who gets it does not move past.
+  void append_message(std::string& out, std::string_view data) const;
+  /// "Do not come back": a cursor that says so to who is asked with it, then the stream's end.
+  void append_end(std::string& out, const pubsub::EventId& at) const;
   /// What the application wrote as the head of the stream, as it is.
   void append_raw(std::string& out, std::string_view text) const;
 

@@ -1,23 +1,22 @@
 #pragma once
-// What is held by one worker: how an answer becomes a held stream, and when each of them is due.
+// What is held by one worker: how an admitted answer becomes a held client, and when each of them is due.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 
 #include "m0/base/clock.hpp"
 #include "m0/base/intrusive_list.hpp"
 #include "m0/handler/exchange.hpp"
-#include "m0/handler/hold.hpp"
-#include "m0/held/config.hpp"
-#include "m0/held/stream.hpp"
+#include "m0/held/admission.hpp"
+#include "m0/held/client.hpp"
+#include "m0/held/common.hpp"
+#include "m0/held/mailroom.hpp"
 #include "m0/pubsub/event_log.hpp"
-#include "m0/pubsub/hub.hpp"
 #include "m0/pubsub/outbox.hpp"
 
 namespace m0::held {
@@ -26,25 +25,28 @@ namespace m0::held {
 class Registry {
  public:
   /// `reader`: whose bell of the log it is.
-  Registry(pubsub::EventLog& log, unsigned reader, const Config& config);
+  Registry(pubsub::EventLog& log, unsigned reader, const Config& config, handler::PostOffice& office);
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
   /// The position of a request whose head is complete now: a hold starts there.
   [[nodiscard]] std::uint64_t arrival() const noexcept { return log_.last_seq(); }
+  /// What the connection of the next request is called.
+  [[nodiscard]] pubsub::ConnectionId next_connection() noexcept { return {common_.worker, ++serial_}; }
 
-  /// Looks at an answer before its head is framed, and takes the server's own fields out of it. A hold: its head was
-  /// made right for one, and open() follows. An answer whose wishes cannot be met has become a 500, the reason is in
-  /// the log.
-  [[nodiscard]] std::optional<handler::Hold> prepare(handler::Exchange& exchange);
+  /// Whether the client was told not to come back, and is to be answered 204 without asking anybody.
+  [[nodiscard]] static bool was_dismissed(const http::RequestHead& request) noexcept;
   /// Whether a refusal must not be a 503: browsers never come back to an event stream that was answered with an error.
   [[nodiscard]] static bool asks_for_event_stream(const http::RequestHead& request) noexcept;
   /// Makes the answer one that ends at once and without an end of its own, after it has told when to come back. The
   /// exchange belongs to the loop.
   void refuse(handler::Exchange& exchange);
+  [[nodiscard]] std::optional<Admission> admit(handler::Exchange& exchange) const {
+    return held::admit(exchange, common_.config);
+  }
   /// `head`: the framed head of the answer. Its exchange is not needed afterwards.
-  [[nodiscard]] std::unique_ptr<Stream> open(Wire& wire, const handler::Exchange& exchange, const handler::Hold& hold,
+  [[nodiscard]] std::unique_ptr<Client> open(Wire& wire, const handler::Exchange& exchange, const Admission& admission,
                                              std::string head);
 
   /// Reads the log and sends. True: there is more to do at once.
@@ -60,6 +62,8 @@ class Registry {
   /// The server stops, and everything has to be over `within` the stop: sends away as many as are due when `elapsed` of
   /// the drain spread is over. How many are left.
   std::size_t drain(base::Duration elapsed, base::Duration within);
+  /// No message waits for its view, or is with it.
+  [[nodiscard]] bool messages_answered() const noexcept { return mailroom_.idle(); }
 
   [[nodiscard]] pubsub::EventLog& log() noexcept { return log_; }
 
@@ -69,28 +73,32 @@ class Registry {
     std::optional<pubsub::EventId> foreign;  // where a client was in another life of the log
   };
   [[nodiscard]] Beginning beginning(const handler::Exchange& exchange, const handler::Hold& hold);
+  [[nodiscard]] Client::Times times(const handler::Hold& hold);
+  [[nodiscard]] std::unique_ptr<Client> open_stream(Wire& wire, const handler::Exchange& exchange,
+                                                    const Admission& admission, const Beginning& from,
+                                                    std::string head);
+  [[nodiscard]] std::unique_ptr<Client> open_websocket(Wire& wire, const handler::Exchange& exchange,
+                                                       const Admission& admission, const Beginning& from,
+                                                       std::string head);
+  void on_control(const pubsub::Record& record);
   [[nodiscard]] std::uint32_t seconds(base::Instant now) const noexcept;
-  [[nodiscard]] std::uint32_t random_below(std::uint32_t bound) {
-    return bound == 0 ? 0 : static_cast<std::uint32_t>(random_() % bound);
-  }
-  void schedule(Stream& stream);
-  /// A reconnection time for many who are sent away at once.
-  [[nodiscard]] unsigned spread_retry();
+  void schedule(Client& client);
 
   static constexpr std::size_t kBuckets = 64;
-  using Due = base::IntrusiveList<Stream, DueTag>;
+  using Due = base::IntrusiveList<Client, DueTag>;
 
   pubsub::EventLog& log_;
   const unsigned reader_;
-  const Config config_;
-  pubsub::Hub hub_;
+  Common common_;
+  Mailroom mailroom_;
   pubsub::Outbox outbox_;
   bool more_ = false;
+  std::uint64_t serial_ = 0;
   const base::Instant epoch_;
   std::uint32_t ticked_ = 0;       // up to this second
   std::array<Due, kBuckets> due_;  // by the second, modulo
-  std::minstd_rand random_;
-  std::size_t to_drain_ = 0;  // when the stop began
+  Due away_;                       // of a stop: those that were sent away, and have not gone yet
+  std::size_t to_drain_ = 0;       // when the stop began
 };
 
 }  // namespace m0::held

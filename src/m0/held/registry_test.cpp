@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "m0/held/fixture_test.hpp"
+
 namespace m0::held {
 namespace {
 
@@ -12,69 +14,11 @@ using handler::Hold;
 using handler::ResponseBody;
 using std::chrono::seconds;
 
-class Socket final : public Wire {
- public:
-  pubsub::Taken write(std::string_view bytes) noexcept override {
-    if (gone) return {0, true};
-    const std::size_t took = std::min(room, bytes.size());
-    got += bytes.substr(0, took);
-    room -= took;
-    return {took, false};
-  }
-  void end() noexcept override { ++ends; }
-
-  std::string got;
-  std::size_t room = 1 << 30;
-  int ends = 0;
-  bool gone = false;
-};
-
-class RegistryTest : public ::testing::Test {
- protected:
-  void SetUp() override { ask("GET", "/"); }
-
-  void ask(std::string_view method, std::string_view target, std::vector<http::Field> fields = {}) {
-    http::RequestHead head;
-    head.method = method;
-    head.target = target;
-    head.path = target.substr(0, target.find('?'));
-    if (target.find('?') != std::string_view::npos) head.query = target.substr(target.find('?') + 1);
-    head.version = http::Version::Http10;  // blocks without chunks, for easy reading
-    head.fields = std::move(fields);
-    // The views are literals of the test.
-    exchange_.request = head;
-    exchange_.log_position = registry_.arrival();
-  }
-  void answer(const std::vector<std::pair<std::string_view, std::string_view>>& fields, std::string body = {}) {
-    exchange_.response.clear();
-    for (const auto& [name, value] : fields) exchange_.response.head.fields.add(name, value);
-    exchange_.response.body.bytes = std::move(body);
-  }
-  std::unique_ptr<Stream> open(Socket& socket, Hold hold = {}) {
-    if (hold.channels.empty()) hold.channels = {"news"};
-    return registry_.open(socket, exchange_, hold, "HEAD\n");
-  }
-  std::string id(std::uint64_t seq) { return pubsub::to_text({log_.epoch(), seq}); }
-  std::uint64_t publish(std::string_view data) {
-    const auto seq = log_.try_append({.channel = "news", .data = data});
-    EXPECT_TRUE(seq);
-    return seq.value_or(0);
-  }
-  void turns() {
-    while (registry_.turn()) {
-    }
-  }
-
-  pubsub::EventLog log_{{.size = pubsub::kMinLogSize}};
-  Config config_{.keep_alive = seconds(20), .drain_spread = seconds(4), .retry_ms = 2000};
-  Registry registry_{log_, 0, config_};
-  handler::BodyBudget budget_{1 << 20, 1 << 20};
-  handler::Exchange exchange_{budget_};
-};
+class RegistryTest : public HeldTest {};
 
 TEST_F(RegistryTest, AnOrdinaryAnswerStaysAsItIs) {
   answer({{"Content-Type", "text/html"}, {"ETag", "x"}}, "body");
-  EXPECT_FALSE(registry_.prepare(exchange_));
+  EXPECT_FALSE(registry_.admit(exchange_));
   EXPECT_EQ(exchange_.response.head.fields.size(), 2u);
 }
 
@@ -88,9 +32,9 @@ TEST_F(RegistryTest, TheHeadOfAHoldIsPutRight) {
           {"Set-Cookie", "a=b"}},
          "head");
   exchange_.response.head.status = 201;
-  const auto hold = registry_.prepare(exchange_);
+  const auto hold = registry_.admit(exchange_);
   ASSERT_TRUE(hold);
-  EXPECT_EQ(hold->channels, std::vector<std::string>{"news"});
+  EXPECT_EQ(hold->hold.channels, std::vector<std::string>{"news"});
   const http::FieldList& fields = exchange_.response.head.fields;
   EXPECT_EQ(exchange_.response.head.status, 200) << "browsers take no other";
   EXPECT_EQ(fields.find("Content-Type"), "text/event-stream");
@@ -102,9 +46,9 @@ TEST_F(RegistryTest, TheHeadOfAHoldIsPutRight) {
 
 TEST_F(RegistryTest, WhatCannotBeHeldIsA500) {
   for (const auto& [name, value] : std::map<std::string_view, std::string_view>{
-           {"M0-Channel", "%00"}, {"M0-Hold", "websocket"}, {"M0-Replay", "x"}, {"Content-Encoding", "gzip"}}) {
+           {"M0-Channel", "%00"}, {"M0-Hold", "websockets"}, {"M0-Replay", "x"}, {"Content-Encoding", "gzip"}}) {
     answer({{"M0-Hold", "stream"}, {"M0-Channel", "a"}, {name, value}}, "body");
-    EXPECT_FALSE(registry_.prepare(exchange_));
+    EXPECT_FALSE(registry_.admit(exchange_));
     EXPECT_EQ(exchange_.response.head.status, 500) << name;
   }
 }
@@ -112,7 +56,7 @@ TEST_F(RegistryTest, WhatCannotBeHeldIsA500) {
 TEST_F(RegistryTest, ARefusalIsJustThat) {
   answer({{"M0-Hold", "stream"}, {"M0-Channel", "a"}}, "no");
   exchange_.response.head.status = 403;
-  EXPECT_FALSE(registry_.prepare(exchange_));
+  EXPECT_FALSE(registry_.admit(exchange_));
   EXPECT_EQ(exchange_.response.head.status, 403);
   EXPECT_EQ(exchange_.response.body.bytes, "no");
   EXPECT_TRUE(exchange_.response.head.fields.empty());
@@ -188,7 +132,7 @@ TEST_F(RegistryTest, AFloorInTheFutureHidesNothing) {
 TEST_F(RegistryTest, SignsOfLifeDoNotLeaveAllAtOnce) {
   constexpr int kStreams = 400;
   std::vector<Socket> sockets(kStreams);
-  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<std::unique_ptr<Client>> streams;
   for (Socket& socket : sockets) streams.push_back(open(socket));
   const base::Instant start = base::now();
   std::map<int, int> in_second;
@@ -264,7 +208,7 @@ TEST_F(RegistryTest, WhoAsksForAStreamIsNotRefusedWithAnError) {
 
 TEST_F(RegistryTest, AStopIsSpread) {
   std::vector<Socket> sockets(100);
-  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<std::unique_ptr<Client>> streams;
   for (Socket& socket : sockets) streams.push_back(open(socket));
   const auto ended = [&] {
     return std::ranges::count_if(sockets, [](const Socket& socket) { return socket.ends == 1; });
@@ -282,7 +226,7 @@ TEST_F(RegistryTest, AStopIsSpread) {
 
 TEST_F(RegistryTest, AStopThatHasLittleTimeTellsEverybodyAllTheSame) {
   std::vector<Socket> sockets(8);
-  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<std::unique_ptr<Client>> streams;
   for (Socket& socket : sockets) streams.push_back(open(socket));
   EXPECT_EQ(registry_.drain(seconds(0), seconds(2)), 7u);
   EXPECT_EQ(registry_.drain(std::chrono::milliseconds(1500), seconds(2)), 0u) << "the spread is four seconds";

@@ -140,7 +140,10 @@ void Connection::take_in(std::string_view bytes) {
 
 void Connection::go_on() {
   again_queued_ = false;
-  if (hold_ended_) close(false);
+  if (state_ == State::Held) {
+    go_on_held();
+    return;
+  }
   if (state_ != State::Reading) return;
   if (!leftover_.empty()) {
     std::string bytes;
@@ -195,7 +198,10 @@ void Connection::on_head(http::StreamId stream, const http::RequestHead& head) {
   exchange_->connection = self_;
   exchange_->stream = stream;
   exchange_->arrived = shared_.loop.now();
-  if (shared_.held != nullptr) exchange_->log_position = shared_.held->arrival();
+  if (shared_.held != nullptr) {
+    exchange_->log_position = shared_.held->arrival();
+    exchange_->connection_id = shared_.held->next_connection();
+  }
   // These say what the server itself found out about a request.
   for (const http::Field& field : head.fields) {
     if (!handler::is_own_field(field.name)) continue;
@@ -212,6 +218,12 @@ void Connection::on_body(http::StreamId, std::string_view bytes) {
 void Connection::on_request_end(http::StreamId) {
   if (state_ != State::Reading) return;
   exchange_->queued = shared_.loop.now();
+  if (shared_.held != nullptr && held::Registry::was_dismissed(exchange_->request)) {
+    exchange_->response.head.status = 204;
+    exchange_->began = exchange_->finished = shared_.loop.now();
+    begin_answer(false);
+    return;
+  }
   switch (shared_.sink.submit(*exchange_)) {
     case Submitted::Full: refuse(503, "1"); return;
     case Submitted::Answered:
@@ -309,7 +321,7 @@ void Connection::begin_answer(bool refused) {
                        exchange_->request.path);
   }
   if (shared_.held != nullptr) {
-    if (const auto wanted = shared_.held->prepare(*exchange_)) {
+    if (const auto wanted = shared_.held->admit(*exchange_)) {
       hold(*wanted);
       return;
     }
@@ -405,6 +417,7 @@ void Connection::close_after_answer() {
     return;
   }
   state_ = State::Lingering;
+  held_.reset();
   discarded_ = 0;
   base::free_room(leftover_);
   input_parked_ = output_blocked_ = false;
@@ -496,11 +509,14 @@ void Connection::wait_for(Wait what) noexcept {
 }
 
 void Connection::update_interest() {
+  std::uint32_t events = 0;
   if (state_ == State::Held) {
-    shared_.loop.want(*this, EPOLLRDHUP | (output_blocked_ ? EPOLLOUT : 0U));
+    // The end of a client that is not read comes behind what it has said.
+    if (!input_parked_) events = EPOLLRDHUP | (held_->wants_input() ? EPOLLIN : 0U);
+    if (output_blocked_) events |= EPOLLOUT;
+    shared_.loop.want(*this, events);
     return;
   }
-  std::uint32_t events = 0;
   const bool reading = !eof_ && (state_ == State::Lingering || (!input_parked_ && !error_));
   if (reading) events |= EPOLLIN;
   if (reading && !end_hinted_) events |= EPOLLRDHUP;

@@ -3,12 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "m0/base/slot_map.hpp"
 #include "m0/handler/exchange.hpp"
-#include "m0/handler/hold.hpp"
-#include "m0/held/stream.hpp"
+#include "m0/held/admission.hpp"
+#include "m0/held/client.hpp"
 #include "m0/held/wire.hpp"
 #include "m0/http/h1_session.hpp"
 #include "m0/http/session.hpp"
@@ -52,7 +53,7 @@ class Connection final : public net::Watched, private http::SessionEvents, priva
     Reading,    // a request is awaited or arriving
     Waiting,    // a complete request is with the pool
     Answering,  // an answer was begun
-    Held,       // its answer is an event stream, which the registry feeds
+    Held,       // its answer is an event stream or a WebSocket, which the registry feeds
     Lingering,  // our end was sent, the peer's is awaited
     Closed,
   };
@@ -67,7 +68,8 @@ class Connection final : public net::Watched, private http::SessionEvents, priva
 
   // held::Wire
   [[nodiscard]] pubsub::Taken write(std::string_view bytes) noexcept override;
-  void end() noexcept override;
+  void end(held::Ending how) noexcept override;
+  void read_on() noexcept override { queue_again(); }
 
   void read_some();
   void take_in(std::string_view bytes);
@@ -81,8 +83,11 @@ class Connection final : public net::Watched, private http::SessionEvents, priva
   /// The exchange has its response. `refused`: it is ours, and may come before the request has been read.
   void begin_answer(bool refused);
   /// The answer is a hold: from here on its connection carries nothing else.
-  void hold(const handler::Hold& wanted);
+  void hold(const held::Admission& wanted);
   void on_ready_held(std::uint32_t events);
+  void read_held();
+  void take_in_held(std::span<char> bytes);
+  void go_on_held();
   void queue_write();
   void queue_again();
   /// The socket takes no more at the moment; `progress`: it took something.
@@ -102,7 +107,7 @@ class Connection final : public net::Watched, private http::SessionEvents, priva
   std::unique_ptr<net::Transport> transport_;
   std::unique_ptr<http::Session> session_;
   handler::Exchange* exchange_ = nullptr;
-  std::unique_ptr<held::Stream> held_;
+  std::unique_ptr<held::Client> held_;
   const handler::ListenerInfo* listener_;
   std::string leftover_;         // bytes that came with the request being answered
   std::uint64_t discarded_ = 0;  // while lingering
@@ -127,7 +132,8 @@ class Connection final : public net::Watched, private http::SessionEvents, priva
   bool output_blocked_ : 1 = false;  // the socket takes no more at the moment
   bool write_queued_ : 1 = false;
   bool again_queued_ : 1 = false;
-  bool hold_ended_ : 1 = false;  // to be closed when its turn comes
+  bool hold_ended_ : 1 = false;    // to be closed when its turn comes
+  bool ends_orderly_ : 1 = false;  // and how
 };
 
 }  // namespace m0::server

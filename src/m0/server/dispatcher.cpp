@@ -57,6 +57,12 @@ Submitted Dispatcher::submit(handler::Exchange& exchange, base::Instant now) {
   return Submitted::Full;
 }
 
+bool Dispatcher::has_room_for_message(std::string_view path) const {
+  const MountTable::Route* const route = mounts_.find(path).route;
+  if (route == nullptr || route->on_loop) return true;
+  return pool_.lane(route->lane).waiting() < (mounts_.lanes()[route->lane].queue + 1) / 2;
+}
+
 void Dispatcher::report_full(std::size_t lane, base::Instant now) {
   Watch& watch = watches_[lane];
   if (now < watch.next_full) return;

@@ -21,6 +21,9 @@ class Dispatcher {
   void use_loop_body(handler::LoopBody* body) noexcept { loop_body_ = body; }
 
   [[nodiscard]] Submitted submit(handler::Exchange& exchange, base::Instant now);
+  /// Whether what a held client says may go to this path's lane: messages leave half of a queue to those who wait for
+  /// an answer.
+  [[nodiscard]] bool has_room_for_message(std::string_view path) const;
 
   /// About once a second: tells of a lane whose requests wait while no thread comes free.
   void look_for_stuck_lanes(base::Instant now);

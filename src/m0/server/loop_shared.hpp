@@ -10,6 +10,7 @@
 
 #include "m0/base/slot_map.hpp"
 #include "m0/handler/exchange.hpp"
+#include "m0/handler/post_office.hpp"
 #include "m0/held/registry.hpp"
 #include "m0/http/h1_session.hpp"
 #include "m0/net/event_loop.hpp"
@@ -40,12 +41,7 @@ inline constexpr base::Duration kLingerQuiet = std::chrono::seconds(1);
 inline constexpr base::Duration kLingerTime = std::chrono::seconds(10);
 inline constexpr std::uint64_t kLingerBytes = 256ULL << 20;
 
-/// What became of a complete request.
-enum class Submitted : std::uint8_t {
-  Queued,    // the pool has it
-  Answered,  // its response is there already
-  Full,      // no room in its lane; the exchange stays with the caller
-};
+using handler::Submitted;
 
 /// Takes complete requests; the loop's side of the pool.
 class RequestSink {

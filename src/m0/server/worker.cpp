@@ -105,7 +105,9 @@ std::string Worker::build() {
   }
   dispatcher_.use_loop_body(loop_body_.get());
   if (place_.log != nullptr) {
-    held_ = std::make_unique<held::Registry>(*place_.log, place_.index, config_.held);
+    held::Config held = config_.held;
+    held.closes_at_once = std::max<std::size_t>(1, config_.lane.threads / 2);
+    held_ = std::make_unique<held::Registry>(*place_.log, place_.index, held, static_cast<handler::PostOffice&>(*this));
     shared_.held = held_.get();
     loop_.add(bell_, place_.log->bell_fd(place_.index), EPOLLIN | EPOLLET);
   }
@@ -180,6 +182,10 @@ void Worker::drain() {
     ++came_back_;
     const handler::Exchange::Seen seen = exchange.take_notice();
     if (seen.returned) with_pool_.store(with_pool() - 1, std::memory_order_relaxed);
+    if (exchange.owner != nullptr) {
+      exchange.owner->on_notice(exchange, seen);
+      return;
+    }
     Connection* connection = shared_.connections.find(exchange.connection);
     if (connection != nullptr && connection->exchange() == &exchange) {
       connection->on_notice(seen);
@@ -253,6 +259,19 @@ Submitted Worker::submit(handler::Exchange& exchange) {
   return submitted;
 }
 
+Submitted Worker::post(handler::Exchange& exchange) {
+  exchange.arrived = exchange.queued = loop_.now();
+  exchange.log_position = held_->arrival();
+  const Submitted said = submit(exchange);
+  exchange.queue_deadline = base::Instant::max();  // it waits as long as it takes: nobody would ask again
+  return said;
+}
+
+void Worker::give_back(handler::Exchange& exchange, std::uint64_t body_bytes) {
+  answered(exchange, exchange.response.head.status, body_bytes, true);
+  shared_.exchanges.give_back(&exchange);
+}
+
 void Worker::answered(const handler::Exchange& exchange, int status, std::uint64_t body_bytes, bool complete) {
   if (complete) g_answers.add();
   if (config_.access_log.empty()) return;
@@ -311,7 +330,8 @@ base::Instant Worker::tend_stop(base::Instant now) {
     if (now >= stop_deadline_ && shared_.connections.size() > shared_.to_reap.size()) {
       cut_what_is_left(stop_ == Stop::Now ? "stopped by a second signal" : "the graceful time is over");
     }
-    if (shared_.connections.size() > shared_.to_reap.size()) {
+    const bool messages_left = held_ && !held_->messages_answered() && now < stop_deadline_;
+    if (shared_.connections.size() > shared_.to_reap.size() || messages_left) {
       return std::min(stop_deadline_, now + std::chrono::milliseconds(10));
     }
     stop_pool();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "m0/handler/application.hpp"
+#include "m0/handler/post_office.hpp"
 #include "m0/held/registry.hpp"
 #include "m0/net/event_loop.hpp"
 #include "m0/net/listener.hpp"
@@ -27,7 +28,7 @@
 namespace m0::server {
 
 /// Constructor, start(), join(), destructor: the worker's main thread. stop(), abort(), state(): any thread.
-class Worker final : private net::TurnSteps, private RequestSink {
+class Worker final : private net::TurnSteps, private RequestSink, private handler::PostOffice {
  public:
   struct Place {
     unsigned index = 0;
@@ -82,6 +83,13 @@ class Worker final : private net::TurnSteps, private RequestSink {
   // RequestSink
   Submitted submit(handler::Exchange& exchange) override;
   void answered(const handler::Exchange& exchange, int status, std::uint64_t body_bytes, bool complete) override;
+
+  // handler::PostOffice
+  bool has_room(std::string_view path) override { return dispatcher_.has_room_for_message(path); }
+  handler::Exchange* take_exchange() override { return shared_.exchanges.take(); }
+  Submitted post(handler::Exchange& exchange) override;
+  void give_back(handler::Exchange& exchange, std::uint64_t body_bytes) override;
+  void discard(handler::Exchange& exchange) override { shared_.exchanges.give_back(&exchange); }
 
   void run();
   [[nodiscard]] std::string build();

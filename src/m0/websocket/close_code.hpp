@@ -12,6 +12,7 @@ inline constexpr std::uint16_t kGoingAway = 1001;
 inline constexpr std::uint16_t kProtocolError = 1002;
 inline constexpr std::uint16_t kUnsupportedData = 1003;
 inline constexpr std::uint16_t kNoStatus = 1005;  // never on the wire: says of a close frame that it held no code
+inline constexpr std::uint16_t kAbnormal = 1006;  // never on the wire: says that there was no close frame
 inline constexpr std::uint16_t kInvalidData = 1007;
 inline constexpr std::uint16_t kPolicyViolation = 1008;
 inline constexpr std::uint16_t kMessageTooBig = 1009;
