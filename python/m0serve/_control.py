@@ -6,6 +6,7 @@ significant first. A request is a verb and its arguments; an answer "ok" or "err
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -35,7 +36,7 @@ def request(verb: str, *fields: bytes, path: str | None = None) -> list[bytes]:
     """
     until = time.monotonic() + PATIENCE
     where = find() if path is None else path
-    connection = _connect(where)
+    connection = _connect(where, until)
     with connection:
         status, *texts = _exchange(connection, _encoded(verb.encode(), *fields), until, where)
     if status != b"ok":
@@ -90,19 +91,23 @@ def _live_sockets() -> Iterator[str]:
 
 
 def _is_live(path: str) -> bool:
-    try:
-        _connect(path).close()
-    except NoServer:
-        return False
-    return True
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        # A full backlog is somebody's.
+        return probe.connect_ex(path) in (0, errno.EAGAIN)
 
 
-def _connect(path: str) -> socket.socket:
+def _connect(path: str, until: float) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        # Not to wait for a server whose backlog is full and that takes nobody out of it.
-        connection.settimeout(PATIENCE)
+        # The kernel's timeout: with settimeout() a backlog that is full for a moment would be an error at once.
+        left = max(0.001, until - time.monotonic())
+        timeval = struct.pack("ll", int(left), int(left % 1 * 1_000_000))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval)
         connection.connect(path)
+    except BlockingIOError:
+        connection.close()
+        raise ControlError(f"the server at {path} was too busy to be asked within {PATIENCE:g} s") from None
     except OSError as problem:
         connection.close()
         if isinstance(problem, (ConnectionRefusedError, FileNotFoundError)):

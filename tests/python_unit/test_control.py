@@ -142,6 +142,27 @@ def test_no_answer_is_waited_for_no_longer(place: Path, monkeypatch: pytest.Monk
         _control.request("publish", path=peer.path)
 
 
+def test_a_full_backlog_is_waited_for(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(place / "a.sock"))
+    listener.listen(0)
+    with listener, socket.socket(socket.AF_UNIX) as first:
+        first.connect(str(place / "a.sock"))
+        assert _control.find() == str(place / "a.sock"), "it is live"
+
+        def take_two() -> None:
+            listener.accept()[0].close()
+            answering(b"ok", b"1-2")(listener.accept()[0])
+
+        threading.Timer(0.1, take_two).start()
+        assert _control.request("publish", path=str(place / "a.sock")) == [b"1-2"]
+        first_again = socket.socket(socket.AF_UNIX)
+        first_again.connect(str(place / "a.sock"))
+        monkeypatch.setattr(_control, "PATIENCE", 0.1)
+        with first_again, pytest.raises(_control.ControlError, match="too busy"):
+            _control.request("publish", path=str(place / "a.sock"))
+
+
 def test_the_variable_names_the_server(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Peer(place / "other.sock", answering(b"ok", b"other"))
     named = Peer(place / "named", answering(b"ok", b"named"))

@@ -54,10 +54,10 @@ bool somebody_listens(const std::string& path) {
   return at && probe && (::connect(probe.get(), at->front().get(), at->front().size) == 0 || errno == EAGAIN);
 }
 
-std::optional<ControlSocket> open_by_default(const net::BindAddress& first) {
+std::optional<ControlSocket> open_by_default(const net::BindAddress& first, std::span<const ControlPlace> places) {
   const uid_t uid = ::geteuid();
   std::string reasons;
-  for (const ControlPlace& place : control_places(::getenv("XDG_RUNTIME_DIR"), uid)) {
+  for (const ControlPlace& place : places) {
     std::string problem = prepare_place(place, uid);
     if (problem.empty()) {
       auto opened = open_at(place.directory + "/" + control_name(first), std::nullopt);
@@ -102,6 +102,8 @@ std::string control_name(const net::BindAddress& first) {
   return fmt::format("unix-{:016x}.sock", pubsub::hash_channel(path));
 }
 
+std::vector<ControlPlace> control_places() { return control_places(::getenv("XDG_RUNTIME_DIR"), ::geteuid()); }
+
 std::vector<ControlPlace> control_places(const char* runtime, uid_t uid) {
   std::vector<ControlPlace> places;
   // The specification of base directories: a relative path is to be ignored.
@@ -132,12 +134,13 @@ std::string prepare_place(const ControlPlace& place, uid_t uid) {
 }
 
 std::expected<std::optional<ControlSocket>, std::string> open_control(const Config& config,
-                                                                      const net::BindAddress& first) {
+                                                                      const net::BindAddress& first,
+                                                                      std::span<const ControlPlace> places) {
   if (config.control && config.control->empty()) return std::nullopt;
   std::optional<std::string> path = config.control;
   if (path && config.control_inherited && somebody_listens(*path)) path.reset();
   if (!path) {
-    if (config.control_group.empty()) return open_by_default(first);
+    if (config.control_group.empty()) return open_by_default(first, places);
     return std::unexpected(
         "--control-group needs a --control PATH in a directory that the group may enter: the default one is closed");
   }

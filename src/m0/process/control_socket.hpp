@@ -32,11 +32,18 @@ struct ControlSocket {
   ControlAccess access;
 };
 
+struct ControlPlace {
+  std::string directory;
+  bool in_our_own = false;  // what it lies in has to be ours too, or it is another user's place
+};
+/// In order of preference; of the effective user.
+[[nodiscard]] std::vector<ControlPlace> control_places();
+
 /// Opens it as `config` says, for a server whose first address is `first`; nothing: it is off. Without a --control a
 /// server that finds no place runs without one, and says so in a line of the log. The error is one sentence. At start,
 /// while no other thread runs.
-[[nodiscard]] std::expected<std::optional<ControlSocket>, std::string> open_control(const Config& config,
-                                                                                    const net::BindAddress& first);
+[[nodiscard]] std::expected<std::optional<ControlSocket>, std::string> open_control(
+    const Config& config, const net::BindAddress& first, std::span<const ControlPlace> places = control_places());
 
 /// M0_CONTROL, for all that this process starts: the path, or "off".
 void tell_children(const std::optional<ControlSocket>& control);
@@ -46,11 +53,7 @@ void tell_children(const std::optional<ControlSocket>& control);
 /// The file's name: "127.0.0.1-8000.sock"; of a Unix socket a hash of its absolute path.
 [[nodiscard]] std::string control_name(const net::BindAddress& first);
 
-struct ControlPlace {
-  std::string directory;
-  bool in_our_own = false;  // what it lies in is ours too, or it is another user's place
-};
-/// In order of preference. `runtime`: XDG_RUNTIME_DIR, or nullptr.
+/// `runtime`: XDG_RUNTIME_DIR, or nullptr.
 [[nodiscard]] std::vector<ControlPlace> control_places(const char* runtime, uid_t uid);
 /// Makes the directory if it is missing. Why it cannot be used, for the end of a sentence; or nothing.
 [[nodiscard]] std::string prepare_place(const ControlPlace& place, uid_t uid);

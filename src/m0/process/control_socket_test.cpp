@@ -99,6 +99,22 @@ TEST_F(ControlSocketTest, ByDefaultItIsNamedByTheAddress) {
   EXPECT_EQ(mode_of(path), 0600u);
 }
 
+TEST_F(ControlSocketTest, WhereNoPlaceWillDoItIsOff) {
+  std::ofstream(directory_ / "file") << "x";
+  const std::vector<ControlPlace> bad{{directory_ / "file", false}, {directory_ / "no" / "where", true}};
+  ::testing::internal::CaptureStderr();
+  const auto opened = open_control({}, {"127.0.0.1", 8000, ""}, bad);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(opened && !*opened);
+  EXPECT_THAT(said, HasSubstr("the control socket is off"));
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1);
+  // And past what will not do.
+  const std::vector<ControlPlace> good{bad[0], {directory_ / "good", true}};
+  const auto next = open_control({}, {"127.0.0.1", 8000, ""}, good);
+  ASSERT_TRUE(next && *next);
+  EXPECT_THAT((*next)->listener.address().path, HasSubstr("/good/"));
+}
+
 TEST_F(ControlSocketTest, ALiveOneIsNotTakenAndADeadOneIs) {
   Config config;
   config.control = directory_ / "s";
