@@ -48,7 +48,7 @@ def find() -> str:
     """Where the server is: M0_CONTROL says it, or it is the only one of this user."""
     told = os.environ.get(VARIABLE)
     if told == "off":
-        raise NoServer(f"the server runs with --control off ({VARIABLE} says so)")
+        raise NoServer(f"{VARIABLE} says that there is no control socket to ask")
     if told:
         return told
     found = list(_live_sockets())

@@ -32,7 +32,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _data(text: str) -> bytes:
-    return sys.stdin.buffer.read() if text == "-" else os.fsencode(text)
+    if text != "-":
+        return os.fsencode(text)
+    if sys.stdin is None:
+        raise ValueError("standard input is closed")
+    return sys.stdin.buffer.read()
 
 
 def _request(given: argparse.Namespace) -> list[bytes]:

@@ -7,6 +7,9 @@ import logging
 import urllib.parse
 from typing import Any
 
+# Here, and not where it is used: a forked child should have to import nothing.
+from m0serve import _control
+
 _log = logging.getLogger("m0serve")
 _UNSET: Any = object()
 _LONGEST_NAME = 255
@@ -69,9 +72,6 @@ def _publish_here(channel: bytes, data: bytes, event: bytes, binary: bool) -> st
 
 def _publish_from_outside(channel: bytes, data: bytes, event: bytes, binary: bool) -> str:
     """The event's id, or "!" and why there is none."""
-    # Not with the package: most processes that import it serve.
-    from m0serve import _control
-
     try:
         (identity,) = _control.request("publish", channel, data, event, b"binary" if binary else b"text")
     except _control.ControlError as problem:

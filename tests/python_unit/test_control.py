@@ -172,7 +172,7 @@ def test_the_variable_names_the_server(place: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(_control.NoServer, match="gone"):
         _control.request("publish")
     monkeypatch.setenv("M0_CONTROL", "off")
-    with pytest.raises(_control.NoServer, match="--control off"):
+    with pytest.raises(_control.NoServer, match="no control socket"):
         _control.request("publish")
 
 
@@ -227,6 +227,13 @@ def test_the_command_asks(
         ("publish", b"news", b"two\nlines\n", b"", b"text", None),
     ]
     assert capsys.readouterr().out == "1-2\n" * 3
+
+
+def test_a_closed_standard_input_is_wrong_usage(
+    asked: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert _publish.main(["news", "-"]) == 2
 
 
 @pytest.mark.parametrize(

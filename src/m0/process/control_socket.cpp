@@ -38,7 +38,7 @@ std::expected<ControlSocket, std::string> open_at(const std::string& path, std::
   if (!address) return std::unexpected(address.error());
   auto opened = net::open_listeners({&*address, 1}, {.backlog = kBacklog, .unix_mode = group ? 0660U : 0600U});
   if (!opened) return std::unexpected(opened.error());
-  if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
+  if (group && ::lchown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
     return std::unexpected(
         fmt::format("{} cannot be given to the group ({}): this user has to be in it", path, reason(errno)));
   }
