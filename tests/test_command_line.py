@@ -39,7 +39,7 @@ def test_help() -> None:
         "--bind --host --port --workers --preload --no-fork --blocking-threads --max-blocking-threads --queue"
         " --switch-interval --factory --app-dir --worker-start --max-body --max-line --max-head --max-fields"
         " --max-connections --head-timeout --body-timeout --idle-timeout --write-timeout --graceful-timeout --body-memory"
-        " --body-disk --backlog --access-log --access-log-format --log-level --version --help"
+        " --body-disk --backlog --control --control-group --access-log --access-log-format --log-level --version --help"
     ).split():
         assert re.search(rf"(?<![-\w]){flag}\b", ended.stdout), flag
     assert "M0_" in ended.stdout
@@ -79,7 +79,7 @@ def test_no_words() -> None:
         ["bare", "--log-level", "loud"],
         ["bare", "--access-log-format", "xml"],
         ["bare", "--queue", "0"],
-        ["publish", "channel", "data"],
+        ["--workers", "2", "publish", "channel", "data"],
         ["top"],
     ],
 )

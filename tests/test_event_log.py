@@ -12,7 +12,8 @@ from contextlib import ExitStack
 import pytest
 from harness.client import Client
 from harness.event_stream import EventStream, hold
-from harness.processes import alive
+from harness.live import connections_to_each, published
+from harness.processes import alive, stopped
 from harness.server import Server
 from harness.waiting import wait_until
 
@@ -23,23 +24,6 @@ STEPS = ["locked", "intended", "marked", "evicted", "copied", "headed", "counted
 
 def test_every_step_has_its_case(serve: Callable[..., Server]) -> None:
     assert json.loads(serve("live").get("/steps").body) == STEPS
-
-
-def connections_to_each(server: Server, stack: ExitStack, count: int = 2) -> dict[int, Client]:
-    """One kept connection to each worker."""
-    found: dict[int, Client] = {}
-
-    def more() -> bool:
-        client = server.connect()
-        pid = int(client.get("/who").body)
-        if pid in found:
-            client.close()
-        else:
-            found[pid] = stack.enter_context(client)
-        return len(found) == count
-
-    wait_until(more, "a connection to each worker")
-    return found
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -97,11 +81,6 @@ def test_a_worker_stopped_there_stops_no_other(serve: Callable[..., Server], ste
         assert ("meanwhile" in seen) == (meanwhile != b"None")
 
 
-def stopped(pid: int) -> bool:
-    with open(f"/proc/{pid}/stat") as stat:
-        return stat.read().rpartition(")")[2].split()[0] == "T"
-
-
 def on(client: Client, pid: int) -> bool:
     """Whether that connection is served, and by that worker."""
     client.socket.settimeout(1)
@@ -111,15 +90,6 @@ def on(client: Client, pid: int) -> bool:
         return False
     finally:
         client.socket.settimeout(20)
-
-
-def published(server: Server, data: str) -> bool:
-    try:
-        with server.connect(timeout=3) as client:
-            answer = client.get(f"/publish?channel=a&data={data}")
-    except (AssertionError, OSError):
-        return False
-    return answer.status == 200 and answer.body != b"None"
 
 
 def reopened(server: Server, last_id: str) -> EventStream | None:

@@ -4,7 +4,7 @@ def main(arguments: list[str]) -> int:
     """Runs the command with these arguments and returns its exit code. The main thread only."""
 
 def publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str:
-    """The event's id, or "!" and why there is none. Any thread."""
+    """The event's id, or "!" and why there is none, or "" where this process serves nobody. Any thread."""
 
 def _append_steps() -> list[str]:
     """For tests: after which steps of a publish a process may die."""

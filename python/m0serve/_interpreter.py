@@ -9,9 +9,12 @@ import sys
 import threading
 
 
-def prepare(switch_interval: float) -> None:
+def prepare(switch_interval: float, control: str | None = None) -> None:
     """Once a process, before the application is imported."""
     sys.setswitchinterval(switch_interval)
+    # The server has set the variable since this interpreter read its environment, of which children are given copies.
+    if control is not None:
+        os.environ["M0_CONTROL"] = control
     # So that a crash, and a stuck thread that is asked by a signal, say where. Standard error may be closed or no file.
     if not faulthandler.is_enabled():
         try:

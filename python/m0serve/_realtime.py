@@ -7,6 +7,9 @@ import logging
 import urllib.parse
 from typing import Any
 
+# Here, and not where it is used: a forked child should have to import nothing.
+from m0serve import _control
+
 _log = logging.getLogger("m0serve")
 _UNSET: Any = object()
 _LONGEST_NAME = 255
@@ -43,23 +46,37 @@ def publish(
     `data` is text, or bytes for a binary frame; `json=` an object that is sent as JSON instead. `event` is the event's
     type. Returns the event's id, or None where nothing was published (no server, no room, no time; the log of the
     logger "m0serve" says why). Raises TypeError and ValueError for arguments that could never be published. Any thread;
-    waits at most one second.
+    waits at most one second. In a process that serves nobody (a child, a management command, a cron job) the server
+    that M0_CONTROL names is asked, or else this user's only one; that takes two seconds at most.
     """
     encoded = _checked_name("channel", channel)
     if not encoded:
         raise ValueError("channel is empty")
     name = b"" if event is None else _checked_name("event", event)
     payload, binary = _payload(data, json)
-    try:
-        from m0serve import _core
-    except ImportError:
-        said = "!the server's module is not installed here"
-    else:
-        said = _core.publish(encoded, payload, name, binary)
+    said = _publish_here(encoded, payload, name, binary) or _publish_from_outside(encoded, payload, name, binary)
     if not said.startswith("!"):
         return said
     _log.warning("nothing was published to %r: %s", channel, said[1:])
     return None
+
+
+def _publish_here(channel: bytes, data: bytes, event: bytes, binary: bool) -> str:
+    """The event's id, "!" and why there is none, or nothing where this process serves nobody."""
+    try:
+        from m0serve import _core
+    except ImportError:
+        return ""
+    return _core.publish(channel, data, event, binary)
+
+
+def _publish_from_outside(channel: bytes, data: bytes, event: bytes, binary: bool) -> str:
+    """The event's id, or "!" and why there is none."""
+    try:
+        (identity,) = _control.request("publish", channel, data, event, b"binary" if binary else b"text")
+    except _control.ControlError as problem:
+        return f"!{problem}"
+    return identity.decode()
 
 
 def cursor() -> str | None:

@@ -15,6 +15,12 @@ def alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
+def stopped(pid: int) -> bool:
+    """By SIGSTOP."""
+    with open(f"/proc/{pid}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()[0] == "T"
+
+
 def children(pid: int) -> list[int]:
     """The living children of all its threads."""
     found: list[int] = []

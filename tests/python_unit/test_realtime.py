@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from m0serve import _realtime  # noqa: E402
+from m0serve import _control, _realtime  # noqa: E402
 
 
 class Core:
@@ -27,6 +27,12 @@ class Core:
 
     def cursor(self) -> str:
         return "000000000001-6"
+
+
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever runs on this machine."""
+    monkeypatch.setenv("M0_CONTROL", "/nowhere.sock")
 
 
 @pytest.fixture
@@ -100,6 +106,49 @@ def test_what_is_not_published_is_one_line_and_none(core: Core, caplog: pytest.L
     assert [record.getMessage() for record in caplog.records] == ["nothing was published to 'a': no room"]
 
 
+class Outside:
+    """The control socket's other end."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, said: list[bytes] | Exception) -> None:
+        self.said = said
+        self.asked: list[tuple[Any, ...]] = []
+        monkeypatch.setattr(_control, "request", self.request)
+
+    def request(self, *words: Any) -> list[bytes]:
+        self.asked.append(words)
+        if isinstance(self.said, Exception):
+            raise self.said
+        return self.said
+
+
+def test_a_process_that_serves_nobody_asks_the_server(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+    core.said = ""
+    outside = Outside(monkeypatch, [b"000000000001-9"])
+    assert _realtime.publish("\xe4", "x", "note") == "000000000001-9"
+    assert _realtime.publish("a", b"\xff") == "000000000001-9"
+    assert outside.asked == [
+        ("publish", "\xe4".encode(), b"x", b"note", b"text"),
+        ("publish", b"a", b"\xff", b"", b"binary"),
+    ]
+
+
+def test_one_that_serves_asks_nobody(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = Outside(monkeypatch, [b"000000000001-9"])
+    assert _realtime.publish("a", "x") == "000000000001-7"
+    core.said = "!no room"
+    assert _realtime.publish("a", "x") is None
+    assert outside.asked == []
+
+
+def test_what_the_server_does_not_publish_is_one_line_and_none(
+    core: Core, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    core.said = ""
+    Outside(monkeypatch, _control.ControlError("no room"))
+    assert _realtime.publish("a", "x") is None
+    assert [record.getMessage() for record in caplog.records] == ["nothing was published to 'a': no room"]
+
+
 def test_without_the_servers_module_nothing_fails(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -109,7 +158,9 @@ def test_without_the_servers_module_nothing_fails(
     monkeypatch.setitem(sys.modules, "m0serve._core", None)
     assert _realtime.publish("a", "x") is None
     assert _realtime.cursor() is None
-    assert "not installed" in caplog.text
+    assert [record.getMessage() for record in caplog.records] == [
+        "nothing was published to 'a': no server runs at /nowhere.sock"
+    ]
 
 
 def test_channel_header() -> None:

@@ -71,7 +71,8 @@ std::string version_text() { return "m0serve " M0_VERSION "\n"; }
 std::string help_text(std::span<const Option> options, Door door, std::string_view program) {
   std::string out;
   if (door == Door::Python) {
-    out += fmt::format("Usage: {} [OPTIONS] MODULE[:ATTR]\n\n", program);
+    out += fmt::format("Usage: {0} [OPTIONS] MODULE[:ATTR]\n       {0} publish CHANNEL DATA ({0} publish --help)\n\n",
+                       program);
     out +=
         "Serves a synchronous Python (WSGI) application. Without ATTR, 'application' and then 'app' are\n"
         "looked for in MODULE, then in MODULE.wsgi.\n";

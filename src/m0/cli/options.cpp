@@ -170,6 +170,11 @@ Error too_many(std::size_t there) {
   return fmt::format("{} is the most there can be", kMostPrefixes);
 }
 
+Error set_control(Draft& into, std::string_view value) {
+  into.invocation.config.control = value == "off" ? "" : value;
+  return std::nullopt;
+}
+
 Error add_lane(Draft& into, std::string_view value) {
   auto rule = parse_lane(value);
   if (!rule) return rule.error();
@@ -389,6 +394,13 @@ std::vector<Option> options_of(Door door) {
   row(Group::Realtime, "drain-spread", "TIME", Kind::Value,
       "Over which held clients are sent away when the server stops, and come back",
       duration(config([](auto& c) -> auto& { return c.server.held.drain_spread; }), seconds(0), hours(1)));
+
+  row(Group::Realtime, "control", "PATH", Kind::Value,
+      "The control socket, through which forked children, management commands and m0serve publish reach this server; "
+      "off: there is none. The variable also tells those where it is",
+      {set_control, "named by the first address, in the user's runtime directory"});
+  row(Group::Realtime, "control-group", "GROUP", Kind::Value, "May use the control socket too, not only its owner",
+      text([](Draft& d) -> std::string& { return d.invocation.config.control_group; }, anything_named, ""));
 
   row(Group::Logging, "log-level", "LEVEL", Kind::Value, "debug, info, warning, error or critical",
       {set_log_level, "info"});

@@ -19,8 +19,15 @@
 namespace m0::cli {
 namespace {
 
-/// The first words that are or will be commands.
-constexpr std::array<std::string_view, 2> kCommands{"publish", "top"};
+/// Words that are no application. The command publish never comes here: the package does it without this module.
+struct Command {
+  std::string_view name;
+  std::string_view problem;
+};
+constexpr std::array kCommands{
+    Command{"publish", "comes first: publish CHANNEL DATA"},
+    Command{"top", "is not in this version yet"},
+};
 
 /// What a variable says to an option.
 std::vector<std::string_view> values_of(const Option& option, std::string_view text) {
@@ -49,6 +56,7 @@ class Parser {
     if (given("version")) return std::unexpected(Exit{process::kExitClean, version_text(), true});
     if (problem.empty()) problem = read_values();
     if (problem.empty()) problem = decide_binds();
+    draft_.invocation.config.control_inherited = !given("control");
     if (problem.empty()) problem = decide_threads();
     if (problem.empty()) problem = check_lanes();
     if (!problem.empty()) {
@@ -127,9 +135,10 @@ class Parser {
       }
     }
     if (door_ != Door::Python) return words.empty() ? "" : fmt::format("'{}' is one word too many", words.front());
-    if (!words.empty() && std::ranges::find(kCommands, words.front()) != kCommands.end()) {
-      return fmt::format("the command '{0}' is not in this version yet; a module of that name is written {0}:app",
-                         words.front());
+    const auto command = words.empty() ? kCommands.end() : std::ranges::find(kCommands, words.front(), &Command::name);
+    if (command != kCommands.end()) {
+      return fmt::format("the command '{0}' {1}; a module of that name is written {0}:app", command->name,
+                         command->problem);
     }
     if (words.size() > 1) {
       return fmt::format("'{}' is one word too many: the application is '{}'", words[1], words[0]);

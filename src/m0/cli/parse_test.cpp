@@ -91,10 +91,10 @@ TEST(Parse, AnIncompleteApplicationIsRefused) {
   EXPECT_THAT(bad({"app:"}), HasSubstr("is not MODULE[:ATTR]"));
 }
 
-TEST(Parse, CommandsToComeAreReserved) {
-  for (const char* command : {"publish", "top"}) {
-    EXPECT_THAT(bad({command}), HasSubstr("is not in this version yet"));
-    EXPECT_THAT(bad({command, "a", "b"}), HasSubstr("is not in this version yet"));
+TEST(Parse, CommandsAreReserved) {
+  for (const auto& [command, problem] : {std::pair{"publish", "comes first"}, {"top", "is not in this version yet"}}) {
+    EXPECT_THAT(bad({command}), HasSubstr(problem));
+    EXPECT_THAT(bad({"--workers", "2", command, "a", "b"}), HasSubstr(problem));
     const std::string module = std::string(command) + ":app";
     EXPECT_EQ(good({module}).python.application, module);
   }

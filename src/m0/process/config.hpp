@@ -2,6 +2,7 @@
 // What the program is told.
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,10 @@ struct Config {
   base::LogLevel log_level = base::LogLevel::Info;
   std::size_t event_log_size = pubsub::LogConfig{}.size;
   std::size_t max_event = pubsub::LogConfig{}.max_event;
+  /// Where the control socket lies; empty: there is none. Not said: named by the first address.
+  std::optional<std::string> control;
+  bool control_inherited = false;  // the variable said it: it may name the server whose view started this one
+  std::string control_group;       // may use it too
   server::Config server;
 };
 

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -17,6 +19,8 @@
 #include "m0/net/bind_address.hpp"
 #include "m0/net/listener.hpp"
 #include "m0/net/socket.hpp"
+#include "m0/process/control_server.hpp"
+#include "m0/process/control_socket.hpp"
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/slots.hpp"
 #include "m0/process/worker_process.hpp"
@@ -56,13 +60,17 @@ std::string ready_line(const Config& config, const handler::Application& applica
                      config.workers == 1 ? "worker" : "workers", threads);
 }
 
-int run_here(const Config& config, handler::Application& application, std::span<net::Listener* const> listeners) {
+int run_here(const Config& config, handler::Application& application, std::span<net::Listener* const> listeners,
+             std::optional<ControlSocket> control) {
   Slots slots(1);
   pubsub::EventLog log(log_config(config));
   WorkerPlace place;
   place.slots = &slots;
   place.log = &log;
   place.own_signals = true;
+  std::unique_ptr<ControlServer> control_server;
+  if (control) control_server = std::make_unique<ControlServer>(std::move(*control), log);
+  place.control = control_server.get();
   place.became_ready = [&] { base::log::write(base::LogLevel::Info, ready_line(config, application, listeners)); };
   application.set_surroundings({false, multithread(config), 0});
   base::log::start_writer();
@@ -72,13 +80,14 @@ int run_here(const Config& config, handler::Application& application, std::span<
 }
 
 int run_with_listeners(const Config& config, handler::Application& application, const ForkHook& fork,
-                       std::span<net::Listener* const> listeners) {
-  if (!config.fork) return run_here(config, application, listeners);
+                       std::span<net::Listener* const> listeners, std::optional<ControlSocket> control) {
+  if (!config.fork) return run_here(config, application, listeners, std::move(control));
   if (config.preload) {
     application.set_surroundings({config.workers > 1, multithread(config), 0});
     if (const int code = load_application(application); code != kExitClean) return code;
   }
-  Supervisor supervisor(config, application, fork, listeners, ready_line(config, application, listeners));
+  Supervisor supervisor(config, application, fork, listeners, std::move(control),
+                        ready_line(config, application, listeners));
   return supervisor.run();
 }
 
@@ -136,8 +145,11 @@ int run(const Config& config, handler::Application& application, const ForkHook&
       fitted.server.max_connections = possible;
     }
   }
+  auto control = open_control(fitted, listeners.front()->address());
+  if (!control) return refuse(control.error());
+  tell_children(*control);
   try {
-    return run_with_listeners(fitted, application, fork, listeners);
+    return run_with_listeners(fitted, application, fork, listeners, std::move(*control));
   } catch (const std::system_error& failure) {
     return refuse(fmt::format("the server cannot run here: {}", failure.what()));
   }

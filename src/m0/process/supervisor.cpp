@@ -33,7 +33,8 @@ constexpr std::array kSignalNumbers{SIGTERM, SIGINT, SIGCHLD, SIGHUP};
 }  // namespace
 
 Supervisor::Supervisor(const Config& config, handler::Application& application, ForkHook fork,
-                       std::span<net::Listener* const> listeners, std::string ready_line)
+                       std::span<net::Listener* const> listeners, std::optional<ControlSocket> control,
+                       std::string ready_line)
     : config_(config),
       application_(application),
       fork_(std::move(fork)),
@@ -43,7 +44,11 @@ Supervisor::Supervisor(const Config& config, handler::Application& application, 
       log_(log_config(config)),
       signals_(kSignalNumbers),
       own_pid_(::getpid()),
-      children_(config.workers) {}
+      children_(config.workers) {
+  if (!control) return;
+  control_ = std::make_unique<ControlServer>(std::move(*control), log_);
+  control_->watch(signals_.fd());
+}
 
 int Supervisor::run() {
   for (unsigned i = 0; i < config_.workers; ++i) start_worker(i);
@@ -54,13 +59,15 @@ int Supervisor::run() {
     if (signals_.take(SIGCHLD) > 0) reap();
     if (signals_.take(SIGHUP) > 0) base::log::warning("SIGHUP: there is no reload in this version; restart the server");
     look_for_ready();
+    if (control_) control_->turn(base::now());
   }
   return exit_code_;
 }
 
 void Supervisor::wait(base::Instant until) {
+  const int wake_fd = control_ ? control_->fd() : signals_.fd();
   if (until == base::Instant::max()) {
-    application_.wait(signals_.fd());
+    application_.wait(wake_fd);
     return;
   }
   // The door waits for one descriptor; a timer pokes it when something is due before.
@@ -77,7 +84,7 @@ void Supervisor::wait(base::Instant until) {
   }
   const itimerspec once{{0, 0}, span};
   timer_settime(timer, 0, &once, nullptr);
-  application_.wait(signals_.fd());
+  application_.wait(wake_fd);
   timer_delete(timer);
 }
 
@@ -106,6 +113,7 @@ void Supervisor::be_worker(unsigned index) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != own_pid_) ::_exit(kExitFailed);
   for (const int number : kSignalNumbers) ::signal(number, SIG_DFL);
+  control_.reset();
   int code = kExitFailed;
   try {
     base::log::start_writer();
@@ -211,6 +219,7 @@ void Supervisor::give_up(int code) {
 void Supervisor::end_workers() {
   // A new client is refused from here on: in the backlog of a copy that nobody serves it would wait for nothing.
   for (net::Listener* listener : listeners_) listener->close();
+  if (control_) control_->stop_listening();
   kill_at_ = base::now() + config_.server.timeouts.graceful + kKillMargin;
   signal_all(SIGTERM);
 }

@@ -4,6 +4,8 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +14,8 @@
 #include "m0/handler/application.hpp"
 #include "m0/net/listener.hpp"
 #include "m0/process/config.hpp"
+#include "m0/process/control_server.hpp"
+#include "m0/process/control_socket.hpp"
 #include "m0/process/signals.hpp"
 #include "m0/process/slots.hpp"
 #include "m0/process/stop_requests.hpp"
@@ -26,7 +30,7 @@ using ForkHook = std::function<pid_t()>;
 class Supervisor {
  public:
   Supervisor(const Config& config, handler::Application& application, ForkHook fork,
-             std::span<net::Listener* const> listeners, std::string ready_line);
+             std::span<net::Listener* const> listeners, std::optional<ControlSocket> control, std::string ready_line);
 
   /// Until every worker has gone. Never returns in a worker.
   [[nodiscard]] int run();
@@ -64,6 +68,7 @@ class Supervisor {
   Slots slots_;
   pubsub::EventLog log_;
   Signals signals_;
+  std::unique_ptr<ControlServer> control_;  // null: it is off
   const pid_t own_pid_;
   std::vector<Child> children_;
   int exit_code_ = 0;

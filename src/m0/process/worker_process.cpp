@@ -81,6 +81,8 @@ int run_worker(const Config& config, handler::Application& application, std::spa
 
   // Only now: until here a signal ended the process at once, and nobody was being served.
   Signals signals(stop_signals());
+  ControlServer* const control = place.control;
+  if (control != nullptr) control->watch(signals.fd());
   // A terminal that is closed signals everybody who runs in it; what that means is the supervisor's to say. Not
   // ignored: programs that the application starts would inherit that.
   if (!place.own_signals) survive_hangup();
@@ -106,7 +108,8 @@ int run_worker(const Config& config, handler::Application& application, std::spa
       slot.state.store(WorkerState::Ready, std::memory_order_release);
       if (place.became_ready) place.became_ready();
     }
-    application.wait(signals.fd());
+    application.wait(control != nullptr ? control->fd() : signals.fd());
+    if (control != nullptr) control->turn(base::now());
     signals.drain();
     const unsigned terms = signals.take(SIGTERM);
     const unsigned interrupts = signals.take(SIGINT);
@@ -124,6 +127,7 @@ int run_worker(const Config& config, handler::Application& application, std::spa
       if (announced) slot.state.store(WorkerState::Stopping, std::memory_order_release);
       deadline = base::now() + config.server.timeouts.graceful;
       worker.stop();
+      if (control != nullptr) control->stop_listening();
     }
     if (wish == StopRequests::Wish::AtOnce && !at_once) {
       at_once = true;

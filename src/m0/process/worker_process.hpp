@@ -10,6 +10,7 @@
 #include "m0/handler/application.hpp"
 #include "m0/net/listener.hpp"
 #include "m0/process/config.hpp"
+#include "m0/process/control_server.hpp"
 #include "m0/process/slots.hpp"
 
 namespace m0::process {
@@ -28,6 +29,7 @@ struct WorkerPlace {
   pubsub::EventLog* log = nullptr;
   bool loaded = false;                                   // --preload: the application is there already
   bool own_signals = false;                              // --no-fork: SIGINT is ours too
+  ControlServer* control = nullptr;                      // --no-fork: to be served here
   std::function<void()> became_ready;                    // on the main thread, once
   std::function<void(const std::string&)> refused = {};  // see load_application
 };

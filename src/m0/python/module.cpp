@@ -36,6 +36,7 @@ int serve(const cli::Invocation& invocation) {
   process::Config process_config = invocation.config;
   process_config.preload = config.preload;
   PythonApplication application(std::move(config));
+  const ServingThread serving;
   const int code = process::run(process_config, application, [&application] { return application.fork(); });
   // Threads may be stuck inside views: the interpreter they are in must not be finalized.
   if (application.unloaded()) ::_exit(code);
@@ -81,7 +82,8 @@ PyMethodDef g_functions[] = {
     {"main", method(main_function), METH_O,
      "main(arguments: list[str]) -> int: runs the command and returns its exit code; on the main thread"},
     {"publish", method(publish_function), METH_VARARGS,
-     "publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str: the id, or '!' and why there is none"},
+     "publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str: the id, '!' and why there is none, or "
+     "nothing: ask the control socket"},
     {"cursor", method(cursor_function), METH_NOARGS,
      "cursor() -> str | None: the newest event when the head of this thread's request was complete"},
     {"_append_steps", method(append_steps_function), METH_NOARGS, "for tests"},

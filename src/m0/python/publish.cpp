@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "m0/base/fd_registry.hpp"
 #include "m0/pubsub/publisher.hpp"
 #include "m0/python/gil.hpp"
 #include "m0/python/py_ref.hpp"
@@ -17,6 +18,7 @@ namespace m0::python {
 namespace {
 
 thread_local std::optional<std::uint64_t> t_position;
+thread_local bool t_serves = false;
 
 // Of a test's process.
 std::atomic<pubsub::AppendStep> g_signal_after{};
@@ -40,6 +42,9 @@ std::optional<std::string_view> bytes_argument(PyObject* arguments, Py_ssize_t a
 CurrentRequest::CurrentRequest(std::uint64_t log_position) noexcept { t_position = log_position; }
 CurrentRequest::~CurrentRequest() { t_position.reset(); }
 
+ServingThread::ServingThread() noexcept { t_serves = true; }
+ServingThread::~ServingThread() { t_serves = false; }
+
 PyObject* publish_function(PyObject*, PyObject* arguments) noexcept {
   const auto channel = bytes_argument(arguments, 0);
   const auto data = channel ? bytes_argument(arguments, 1) : std::nullopt;
@@ -57,6 +62,11 @@ PyObject* publish_function(PyObject*, PyObject* arguments) noexcept {
       said = pubsub::publish({.channel = *channel, .data = *data, .name = *name, .binary = binary != 0});
     }
     if (said) return text_object(pubsub::to_text(*said));
+    if (said.error() == pubsub::PublishError::NoServer) {
+      const bool waits_for_itself = t_serves && !base::fd_registry::in_forked_child();
+      return text_object(waits_for_itself ? "!nothing serves yet: under --preload the application is imported before"
+                                          : "");
+    }
     return text_object("!" + std::string(pubsub::describe(said.error())));
   } catch (...) {
     return PyErr_NoMemory();

@@ -8,7 +8,8 @@
 namespace m0::python {
 
 /// publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str: the event's id, or a sentence that begins
-/// with "!" and says why there is none. Waits without the interpreter's lock.
+/// with "!" and says why there is none, or nothing: this process serves nobody, but another one may. Waits without the
+/// interpreter's lock.
 PyObject* publish_function(PyObject* module, PyObject* arguments) noexcept;
 
 /// cursor() -> str | None: the newest event when the head of the request was complete that this thread handles; outside
@@ -20,6 +21,16 @@ PyObject* append_steps_function(PyObject* module, PyObject* ignored) noexcept;
 /// _signal_at(step: bytes, signal: int): from now on this process sends itself the signal after that step of each
 /// publish. For tests.
 PyObject* signal_at_function(PyObject* module, PyObject* arguments) noexcept;
+
+/// For its life this thread is the one that serves the control socket, or will: where it publishes before there is a
+/// log (an application that --preload imports), asking there would be to wait for itself.
+class ServingThread {
+ public:
+  ServingThread() noexcept;
+  ~ServingThread();
+  ServingThread(const ServingThread&) = delete;
+  ServingThread& operator=(const ServingThread&) = delete;
+};
 
 /// The request that this thread handles, for the life of this object.
 class CurrentRequest {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "m0/base/logger.hpp"
@@ -86,7 +87,10 @@ void PythonApplication::load() {
   pthread_sigmask(SIG_SETMASK, nullptr, &signals_);
   const PyRef prepare = function_of("m0serve._interpreter", "prepare");
   const PyRef interval(PyFloat_FromDouble(std::chrono::duration<double>(config_.switch_interval).count()));
-  if (!prepare || !interval || !PyRef(PyObject_CallFunctionObjArgs(prepare.get(), interval.get(), nullptr))) {
+  const char* const told = std::getenv("M0_CONTROL");
+  const PyRef control(told == nullptr ? Py_NewRef(Py_None) : PyUnicode_DecodeFSDefault(told));
+  if (!prepare || !interval || !control ||
+      !PyRef(PyObject_CallFunctionObjArgs(prepare.get(), interval.get(), control.get(), nullptr))) {
     throw_load_error();
   }
   interpreter_ = std::make_unique<Interpreter>(surroundings_);
