@@ -6,6 +6,12 @@ def main(arguments: list[str]) -> int:
 def publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str:
     """The event's id, or "!" and why there is none, or "" where this process serves nobody. Any thread."""
 
+def ask(verb: bytes, *arguments: bytes) -> list[bytes] | str:
+    """What the control socket would answer, or one sentence that says why not, or "" where this process serves nobody."""
+
+def connection() -> str | None:
+    """What the connection of this thread's request is called; None outside of one."""
+
 def _append_steps() -> list[str]:
     """For tests: after which steps of a publish a process may die."""
 

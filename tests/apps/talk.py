@@ -43,7 +43,7 @@ def hold(environ, start_response, query):
         fields.append(("Sec-WebSocket-Protocol", query["subprotocol"][0]))
     if "publish" in query:
         m0serve.publish(query.get("channel", ["talk"])[0], query["publish"][0])
-    body = query.get("head", [""])[0].encode()
+    body = query.get("head", [str(m0serve.connection()) if "tell" in query else ""])[0].encode()
     start_response(query.get("status", ["200 OK"])[0], fields)
     return [body]
 
@@ -52,6 +52,30 @@ def publish(environ, start_response, query):
     data = query["data"][0]
     given = data.encode() if "binary" in query else data
     return answer(start_response, str(m0serve.publish(query["channel"][0], given, query.get("event", [None])[0])))
+
+
+def send(environ, start_response, query):
+    data = query["data"][0]
+    return answer(start_response, str(m0serve.send(query["to"][0], data.encode() if "binary" in query else data)))
+
+
+def close(environ, start_response, query):
+    wanted = {name: query[name][0] for name in ("channel", "connection", "reason") if name in query}
+    if "code" in query:
+        wanted["code"] = int(query["code"][0])
+    if "before" in query:
+        m0serve.publish(query["channel"][0], query["before"][0])
+    return answer(start_response, str(m0serve.close(reconnect="reconnect" in query, **wanted)))
+
+
+def presence(environ, start_response, query):
+    found = m0serve.presence(query["channel"][0], int(query.get("limit", ["100"])[0]))
+    shown = {"count": found.count, "complete": found.complete, "all": [[c.id, c.meta] for c in found.connections]}
+    return answer(start_response, json.dumps(shown))
+
+
+def connection(environ, start_response, query):
+    return answer(start_response, str(m0serve.connection()))
 
 
 def on_event(environ, start_response, query):
@@ -126,8 +150,16 @@ def join_and_say(environ, start_response, rest, said):
     return answer(start_response, f"joined {rest}", fields=[("M0-Channel", m0serve.channel_header(rest))])
 
 
-def close(environ, start_response, rest, said):
+def close_itself(environ, start_response, rest, said):
     return answer(start_response, "the last word", fields=[("M0-Close", rest)])
+
+
+def own_connection(environ, start_response, rest, said):
+    return answer(start_response, json.dumps([m0serve.connection(), environ["HTTP_M0_CONNECTION"]]))
+
+
+def who_is_there(environ, start_response, rest, said):
+    return presence(environ, start_response, {"channel": [rest]})
 
 
 def wait(environ, start_response, rest, said):
@@ -151,9 +183,19 @@ MESSAGES = {
     "broken": broken,
     "file": of_file,
     "join": join,
+    "presence": who_is_there,
     "join-and-say": join_and_say,
-    "close": close,
+    "close": close_itself,
+    "connection": own_connection,
     "wait": wait,
     "spread-to-all": spread_to_all,
 }
-VIEWS = {"/ws": hold, "/publish": publish, "/page": lambda environ, start, query: answer(start, "a page")}
+VIEWS = {
+    "/ws": hold,
+    "/publish": publish,
+    "/send": send,
+    "/close": close,
+    "/presence": presence,
+    "/connection": connection,
+    "/page": lambda environ, start, query: answer(start, "a page"),
+}

@@ -14,6 +14,7 @@
 #include "m0/held/stream.hpp"
 #include "m0/held/websocket.hpp"
 #include "m0/pubsub/control.hpp"
+#include "m0/pubsub/presence.hpp"
 
 namespace m0::held {
 namespace {
@@ -30,6 +31,9 @@ const Counter g_told_to_come_back("m0_streams_refused_total",
                                   "Requests for an event stream that were told to come back instead of a 503");
 const Counter g_bad_ids("m0_bad_event_ids_total", "Last-Event-IDs that no server of this kind gave");
 
+// Bytes of one worker's list of who is there.
+constexpr std::size_t kMostPresence = std::size_t{64} * 1024;
+
 std::vector<std::string_view> views_of(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
 
 }  // namespace
@@ -45,9 +49,13 @@ Registry::Registry(pubsub::EventLog& log, unsigned reader, const Config& config,
   // All that is there, before anybody asks for it.
   while (common_.hub.read()) {
   }
+  log_.begin_reading(reader_);
 }
 
-Registry::~Registry() { pubsub::use_outbox(nullptr); }
+Registry::~Registry() {
+  log_.end_reading(reader_);
+  pubsub::use_outbox(nullptr);
+}
 
 Registry::Beginning Registry::beginning(const handler::Exchange& exchange, const Hold& hold) {
   // What was read of the log decides what a channel's last events are.
@@ -192,9 +200,25 @@ void Registry::on_control(const pubsub::Record& record) {
       common_.hub.for_each_subscriber(
           record.channel(), [&](pubsub::Subscriber& subscriber) { static_cast<Client&>(subscriber).give(order()); });
       return;
-    case pubsub::Verb::AskPresence:
-    case pubsub::Verb::TellPresence: return;
+    case pubsub::Verb::AskPresence: tell_presence(record); return;
+    case pubsub::Verb::TellPresence: return;  // who asked reads the log itself
   }
+}
+
+void Registry::tell_presence(const pubsub::Record& record) {
+  const auto question = pubsub::read_question(record);
+  if (!question) return;
+  const std::size_t most_bytes = std::min(kMostPresence, log_.largest_event() / 2);
+  pubsub::PresenceAnswer answer(log_, reader_, most_bytes);
+  std::uint64_t count = 0;
+  common_.hub.for_each_subscriber(record.channel(), [&](pubsub::Subscriber& subscriber) {
+    if (count++ >= question->limit) return;
+    const auto& client = static_cast<const Client&>(subscriber);
+    answer.add(pubsub::to_text(pubsub::ConnectionId{common_.worker, client.serial()}), client.metadata());
+  });
+  const std::string id(question->id);
+  static_cast<void>(
+      pubsub::tell(pubsub::control_event(pubsub::Verb::TellPresence, id, answer.data(count)), base::Duration::zero()));
 }
 
 // ---- the turn

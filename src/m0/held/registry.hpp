@@ -81,6 +81,7 @@ class Registry {
                                                        const Admission& admission, const Beginning& from,
                                                        std::string head);
   void on_control(const pubsub::Record& record);
+  void tell_presence(const pubsub::Record& record);
   [[nodiscard]] std::uint32_t seconds(base::Instant now) const noexcept;
   void schedule(Client& client);
 

@@ -150,6 +150,7 @@ void Supervisor::worker_ended(unsigned index, int status) {
   const pid_t pid = std::exchange(child.pid, 0);
   const std::string refusal = slots_[index].refusal.data();
   slots_.clear(index);
+  log_.end_reading(index);
   // It may have died between an append and the bells.
   log_.ring();
   if (stop_.stopping() || exit_code_ != kExitClean) {

@@ -130,6 +130,7 @@ struct EventLog::Shared {
   std::atomic<std::uint64_t> intent_end{0};  // 0: no append is under way
   std::atomic<std::uint64_t> repairs{0};
   alignas(64) std::array<std::atomic<std::uint32_t>, kMaxBells> asleep{};
+  std::array<std::atomic<std::uint32_t>, kMaxBells> lives{};  // odd: it reads
   std::array<std::atomic<std::uint64_t>, kMarks> marks{};
 };
 
@@ -355,6 +356,23 @@ std::size_t EventLog::largest_event() const noexcept { return shared_->largest_e
 std::uint64_t EventLog::repairs() const noexcept { return shared_->repairs.load(std::memory_order_relaxed); }
 
 // ---- sleeping
+
+unsigned EventLog::readers() const noexcept { return static_cast<unsigned>(bells_->size()); }
+
+std::uint32_t EventLog::life(unsigned reader) const noexcept {
+  return shared_->lives[reader].load(std::memory_order_acquire);
+}
+
+void EventLog::begin_reading(unsigned reader) noexcept {
+  // One that was killed may not have been seen yet.
+  const std::uint32_t life = shared_->lives[reader].load(std::memory_order_relaxed);
+  shared_->lives[reader].store(life + (reads(life) ? 2 : 1), std::memory_order_release);
+}
+
+void EventLog::end_reading(unsigned reader) noexcept {
+  const std::uint32_t life = shared_->lives[reader].load(std::memory_order_relaxed);
+  if (reads(life)) shared_->lives[reader].store(life + 1, std::memory_order_release);
+}
 
 int EventLog::bell_fd(unsigned reader) const noexcept { return bells_->fd(reader); }
 

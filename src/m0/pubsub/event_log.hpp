@@ -103,6 +103,16 @@ class EventLog {
   /// Writers that were found dead inside an append.
   [[nodiscard]] std::uint64_t repairs() const noexcept;
 
+  // ---- readers, by their numbers
+
+  [[nodiscard]] unsigned readers() const noexcept;
+  /// Which life of that reader it is; each process that reads under a number begins another one.
+  [[nodiscard]] std::uint32_t life(unsigned reader) const noexcept;
+  [[nodiscard]] static constexpr bool reads(std::uint32_t life) noexcept { return life % 2 == 1; }
+  void begin_reading(unsigned reader) noexcept;
+  /// By the reader, or by who has seen that its process is gone. Does nothing twice.
+  void end_reading(unsigned reader) noexcept;
+
   // ---- sleeping: one bell a reader
 
   /// To be polled for reading by the reader of this number.

@@ -42,6 +42,7 @@ PublishError to_publish_error(AppendError error) noexcept {
 }
 
 void use_outbox(Outbox* outbox) noexcept { t_outbox = outbox; }
+bool on_a_loop() noexcept { return t_outbox != nullptr; }
 
 std::expected<EventId, PublishError> publish(const NewEvent& event, base::Duration patience) {
   if (!channel_problem(event.channel).empty() || !event_name_problem(event.name).empty()) {

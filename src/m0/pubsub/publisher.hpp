@@ -30,6 +30,7 @@ enum class PublishError : std::uint8_t {
 class Outbox;
 /// From now on this thread, a loop's, publishes through it and never waits. Null: no longer.
 void use_outbox(Outbox* outbox) noexcept;
+[[nodiscard]] bool on_a_loop() noexcept;
 
 /// Every subscriber of the channel gets it, on every worker. Waits at most `patience` for another publisher: a thread
 /// of an interpreter gives up its lock meanwhile. A loop does not wait at all. Any thread.

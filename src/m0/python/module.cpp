@@ -12,6 +12,7 @@
 #include "m0/cli/parse.hpp"
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/run.hpp"
+#include "m0/python/ask.hpp"
 #include "m0/python/publish.hpp"
 #include "m0/python/python_application.hpp"
 #include "m0/python/python_type.hpp"
@@ -86,6 +87,10 @@ PyMethodDef g_functions[] = {
      "nothing: ask the control socket"},
     {"cursor", method(cursor_function), METH_NOARGS,
      "cursor() -> str | None: the newest event when the head of this thread's request was complete"},
+    {"connection", method(connection_function), METH_NOARGS,
+     "connection() -> str | None: what the connection of this thread's request is called"},
+    {"ask", method(ask_function), METH_VARARGS,
+     "ask(verb: bytes, *arguments: bytes) -> list[bytes] | str: what the control socket would answer, or why not"},
     {"_append_steps", method(append_steps_function), METH_NOARGS, "for tests"},
     {"_signal_at", method(signal_at_function), METH_VARARGS, "for tests"},
     {nullptr, nullptr, 0, nullptr},

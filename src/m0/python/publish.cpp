@@ -18,6 +18,7 @@ namespace m0::python {
 namespace {
 
 thread_local std::optional<std::uint64_t> t_position;
+thread_local pubsub::ConnectionId t_connection;
 thread_local bool t_serves = false;
 
 // Of a test's process.
@@ -39,11 +40,22 @@ std::optional<std::string_view> bytes_argument(PyObject* arguments, Py_ssize_t a
 
 }  // namespace
 
-CurrentRequest::CurrentRequest(std::uint64_t log_position) noexcept { t_position = log_position; }
-CurrentRequest::~CurrentRequest() { t_position.reset(); }
+CurrentRequest::CurrentRequest(std::uint64_t log_position, const pubsub::ConnectionId& connection) noexcept {
+  t_position = log_position;
+  t_connection = connection;
+}
+CurrentRequest::~CurrentRequest() {
+  t_position.reset();
+  t_connection = {};
+}
 
 ServingThread::ServingThread() noexcept { t_serves = true; }
 ServingThread::~ServingThread() { t_serves = false; }
+
+PyObject* nobody_serves() noexcept {
+  const bool waits_for_itself = t_serves && !base::fd_registry::in_forked_child();
+  return text_object(waits_for_itself ? "!nothing serves yet: under --preload the application is imported before" : "");
+}
 
 PyObject* publish_function(PyObject*, PyObject* arguments) noexcept {
   const auto channel = bytes_argument(arguments, 0);
@@ -62,11 +74,7 @@ PyObject* publish_function(PyObject*, PyObject* arguments) noexcept {
       said = pubsub::publish({.channel = *channel, .data = *data, .name = *name, .binary = binary != 0});
     }
     if (said) return text_object(pubsub::to_text(*said));
-    if (said.error() == pubsub::PublishError::NoServer) {
-      const bool waits_for_itself = t_serves && !base::fd_registry::in_forked_child();
-      return text_object(waits_for_itself ? "!nothing serves yet: under --preload the application is imported before"
-                                          : "");
-    }
+    if (said.error() == pubsub::PublishError::NoServer) return nobody_serves();
     return text_object("!" + std::string(pubsub::describe(said.error())));
   } catch (...) {
     return PyErr_NoMemory();
@@ -102,11 +110,20 @@ PyObject* signal_at_function(PyObject*, PyObject* arguments) noexcept {
   return nullptr;
 }
 
+PyObject* connection_function(PyObject*, PyObject*) noexcept {
+  if (t_connection.serial == 0) Py_RETURN_NONE;
+  try {
+    return text_object(pubsub::to_text(t_connection));
+  } catch (...) {
+    return PyErr_NoMemory();
+  }
+}
+
 PyObject* cursor_function(PyObject*, PyObject*) noexcept {
   const pubsub::EventLog* const log = pubsub::current_log();
   if (log == nullptr) Py_RETURN_NONE;
   try {
-    return text_object(pubsub::to_text({log->epoch(), t_position.value_or(log->last_seq())}));
+    return text_object(pubsub::to_text(pubsub::EventId{log->epoch(), t_position.value_or(log->last_seq())}));
   } catch (...) {
     return PyErr_NoMemory();
   }

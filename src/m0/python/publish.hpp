@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "m0/pubsub/connection_id.hpp"
+
 namespace m0::python {
 
 /// publish(channel: bytes, data: bytes, event: bytes, binary: bool) -> str: the event's id, or a sentence that begins
@@ -15,6 +17,14 @@ PyObject* publish_function(PyObject* module, PyObject* arguments) noexcept;
 /// cursor() -> str | None: the newest event when the head of the request was complete that this thread handles; outside
 /// of a request, the newest event. None where nothing serves.
 PyObject* cursor_function(PyObject* module, PyObject* ignored) noexcept;
+
+/// connection() -> str | None: what the connection of the request is called that this thread handles, if it is held or
+/// will be. None outside of a request.
+PyObject* connection_function(PyObject* module, PyObject* ignored) noexcept;
+
+/// What is said where this process has no log: "" (ask the control socket), or a sentence where that would be to wait
+/// for itself. Null with an exception.
+PyObject* nobody_serves() noexcept;
 
 /// _append_steps() -> list[str]: after which steps of a publish a process may die. For tests.
 PyObject* append_steps_function(PyObject* module, PyObject* ignored) noexcept;
@@ -35,7 +45,7 @@ class ServingThread {
 /// The request that this thread handles, for the life of this object.
 class CurrentRequest {
  public:
-  explicit CurrentRequest(std::uint64_t log_position) noexcept;
+  CurrentRequest(std::uint64_t log_position, const pubsub::ConnectionId& connection) noexcept;
   ~CurrentRequest();
   CurrentRequest(const CurrentRequest&) = delete;
   CurrentRequest& operator=(const CurrentRequest&) = delete;

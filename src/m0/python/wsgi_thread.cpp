@@ -48,7 +48,7 @@ void WsgiThread::run(handler::JobThread& thread) noexcept {
     do {
       job->began = thread.began();
       if (job->start()) {
-        const CurrentRequest current(job->log_position);
+        const CurrentRequest current(job->log_position, job->connection_id);
         caller_->run(*job);
       }
       thread.complete(*job);
