@@ -16,6 +16,7 @@ import pytest
 from harness.client import Client, Headers, Response
 from harness.event_stream import EventStream
 from harness.server import APPS, ROOT, Server, environment, serving
+from harness.web_socket import WebSocket
 
 pytest.importorskip("django")
 PROJECT = APPS / "django_project"
@@ -224,3 +225,19 @@ def test_a_view_holds_a_stream(django: Server) -> None:
             said = browser.form("/news/add", {"channel": channel, "text": f"on {channel}"}).json()["id"]
             event = stream.next()
             assert (event.id, json.loads(event.data)) == (said, f"on {channel}")
+
+
+def test_a_websocket_has_its_session_and_needs_no_csrf_token(django: Server) -> None:
+    with WebSocket(django, "/chat?name=Ada") as ada:
+        assert ada.answer.status == 101
+        cookie = (ada.answer.header("Set-Cookie") or "").partition(";")[0]
+        assert cookie.startswith("sessionid=")
+        ada.send("who am I")  # its handshake had no session yet
+        assert ada.next().text == "nobody: who am I"
+        with WebSocket(django, "/chat?name=Ada", [("Cookie", cookie)]) as again:
+            again.send("hello")
+            assert again.next().text == "Ada: hello"
+        assert ada.next().text == "Ada: hello"
+    answer = Browser(django).ask("POST", "/chat", body=b"forged")
+    assert (answer.status, answer.header("Allow")) == (405, "GET")
+    assert Browser(django).ask("GET", "/chat").status == 426

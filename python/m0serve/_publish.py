@@ -54,7 +54,7 @@ def _request(given: argparse.Namespace) -> list[bytes]:
             value = json.loads(text)
         except ValueError as problem:
             raise ValueError(f"the data is no JSON ({problem})") from None
-        return [channel, *_realtime._payload(_realtime._UNSET, value)[:1], event, b"text"]
+        return [channel, *_realtime._payload("publish", _realtime._UNSET, value)[:1], event, b"text"]
     return [channel, text.encode(), event, b"text"]
 
 

@@ -163,7 +163,7 @@ def websocket(view: _View) -> _View:
     @functools.wraps(view)
     def checked(request: Any, *args: Any, **kwargs: Any) -> Any:
         if request.method not in ("GET", "HEAD", "OPTIONS") and "HTTP_M0_EVENT" not in request.META:
-            from django.http import HttpResponseNotAllowed
+            from django.http import HttpResponseNotAllowed  # type: ignore[import]
 
             return HttpResponseNotAllowed(["GET"])
         return view(request, *args, **kwargs)

@@ -19,4 +19,5 @@ urlpatterns = [
     path("gone", views.gone),
     path("news", views.news),
     path("news/add", views.add_news),
+    path("chat", views.chat),
 ]

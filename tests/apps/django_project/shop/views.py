@@ -84,3 +84,14 @@ def news(request):
 @csrf_exempt
 def add_news(request):
     return JsonResponse({"id": m0serve.publish(request.POST["channel"], json=request.POST["text"])})
+
+
+@m0serve.websocket
+def chat(request):
+    """A WebSocket; it hears of the session that opened it."""
+    if request.method == "POST":
+        who = request.session.get("name", "nobody")
+        m0serve.publish("chat", f"{who}: {request.body.decode()}")
+        return HttpResponse(status=204)
+    request.session["name"] = request.GET.get("name", "somebody")
+    return HttpResponse(headers={"M0-Hold": "websocket", "M0-Channel": "chat"})
