@@ -17,6 +17,7 @@ from harness.gate import Gate
 from harness.processes import alive, descendants
 from harness.server import Server, native, refused, run, serving
 from harness.waiting import never, wait_until
+from harness.web_socket import WebSocket
 
 
 @pytest.fixture(scope="module")
@@ -395,3 +396,16 @@ def test_a_channels_name_may_be_anything(program: Server) -> None:
 
 def test_a_channel_that_cannot_be_is_an_error_of_publish(program: Server) -> None:
     assert program.get("/publish?channel=a%0ab&data=x").body.startswith(b"!a channel has 1 to 255 bytes")
+
+
+@pytest.mark.parametrize("kind", ["", "/loop"])
+def test_both_kinds_of_handlers_hold_websockets_and_answer_what_they_say(program: Server, kind: str) -> None:
+    with WebSocket(program, kind + "/talk") as socket:
+        assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]+", socket.next().text)
+        assert socket.ask("hello").text == "you said hello"
+        assert socket.ask("send").text == "sent"
+        # A loop must not wait for what the others know.
+        said = socket.ask("who").text
+        assert said == "1" if kind == "" else "a loop must not wait" in said
+        socket.send("close")
+        assert socket.closed() == 4000

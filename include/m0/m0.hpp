@@ -8,6 +8,7 @@
 #include "m0/native/router.hpp"
 #include "m0/native/server.hpp"
 #include "m0/pool/thread_context.hpp"
+#include "m0/pubsub/presence.hpp"
 #include "m0/pubsub/publisher.hpp"
 
 namespace m0 {
@@ -25,10 +26,16 @@ using native::Router;
 using native::serve;
 using native::Server;
 using pool::ThreadContext;
+using pubsub::close_channel;
+using pubsub::close_connection;
 using pubsub::EventId;
+using pubsub::Farewell;
 using pubsub::NewEvent;
+using pubsub::Presence;
+using pubsub::presence;
 using pubsub::publish;
 using pubsub::PublishError;
+using pubsub::send;
 using pubsub::to_text;
 
 }  // namespace m0

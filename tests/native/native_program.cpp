@@ -42,6 +42,25 @@ m0::Response published(const m0::Request& request) {
   return m0::Response::text(id ? m0::to_text(*id) : std::string("!") + std::string(describe(id.error())));
 }
 
+/// A WebSocket that says what it was told, and what it is called; what else it does its messages say.
+m0::Response talk(const m0::Request& request) {
+  if (request.method() == "GET") return m0::Response::hold_websocket({"talk"}, request.connection());
+  const std::string said = request.whole_body();
+  if (said == "close") {
+    static_cast<void>(m0::close_connection(request.connection(), {.code = 4000, .reason = "as told"}));
+    return m0::Response::with_status(204);
+  }
+  if (said == "send") {
+    static_cast<void>(m0::send(request.connection(), "sent", false));
+    return m0::Response::with_status(204);
+  }
+  if (said == "who") {
+    const auto found = m0::presence("talk");
+    return m0::Response::text(found ? std::to_string(found->count) : std::string(describe(found.error())));
+  }
+  return m0::Response::text("you said " + said);
+}
+
 class Site {
  public:
   static Site make(const m0::ThreadContext& thread) {
@@ -83,6 +102,7 @@ class Site {
   }
   m0::Response hold(const m0::Request&) { return m0::Response::hold({"news", "a, b"}, ": from a pool thread\n\n"); }
   m0::Response publish(const m0::Request& request) { return ::published(request); }
+  m0::Response talk(const m0::Request& request) { return ::talk(request); }
   m0::Response stream(const m0::Request&) {
     return m0::Response::stream("text/plain", [](std::string& out) {
       out = "never";
@@ -106,6 +126,8 @@ const m0::Router<Site> Site::kRoutes = m0::Router<Site>()
                                            .get("/where/*rest", &Site::where)
                                            .get("/hold", &Site::hold)
                                            .get("/publish", &Site::publish)
+                                           .get("/talk", &Site::talk)
+                                           .post("/talk", &Site::talk)
                                            .get("/stream", &Site::stream);
 
 class OnLoop {
@@ -118,6 +140,7 @@ class OnLoop {
     if (request.path() == "/fail") throw std::runtime_error("as the test wants, on the loop");
     if (request.path() == "/hold") return m0::Response::hold({"news"}, ": from the loop\n\n");
     if (request.path() == "/publish") return published(request);
+    if (request.path() == "/talk") return talk(request);
     if (request.path() != "/stream") return m0::Response::text("loop\n");
     return m0::Response::stream("text/plain", [left = number(request, "pieces", 3), size = number(request, "size", 10),
                                                fail_at = number(request, "fail", 0)](std::string& out) mutable {

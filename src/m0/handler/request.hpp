@@ -54,6 +54,9 @@ class Request {
   /// The client is gone, or has ended its side of the connection; a long handler may ask at any time.
   [[nodiscard]] bool client_left() const noexcept { return exchange_->client_left(); }
 
+  /// What its connection is called, if it is held or will be: for m0::send and m0::close_connection.
+  [[nodiscard]] std::string connection() const { return pubsub::to_text(exchange_->connection_id); }
+
   /// What a router matched; empty where it named nothing so.
   [[nodiscard]] std::string_view param(std::string_view name) const noexcept;
   /// The same request with what a router matched; the params outlive it.

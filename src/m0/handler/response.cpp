@@ -62,6 +62,15 @@ void check_field(std::string_view name, std::string_view value) {
   }
 }
 
+void ask_for_hold(Response& response, std::string_view kind, std::initializer_list<std::string_view> channels) {
+  response.head.fields.add("M0-Hold", kind);
+  for (const std::string_view channel : channels) {
+    std::string name;
+    http::percent_encode(channel, name);
+    response.head.fields.add("M0-Channel", name);
+  }
+}
+
 }  // namespace
 
 Response Response::bytes(std::string_view content_type, std::string body, int status) {
@@ -119,12 +128,13 @@ Response Response::file(const std::string& path, std::string_view content_type) 
 
 Response Response::hold(std::initializer_list<std::string_view> channels, std::string head) {
   Response response = bytes("text/event-stream", std::move(head));
-  response.head.fields.add("M0-Hold", "stream");
-  for (const std::string_view channel : channels) {
-    std::string name;
-    http::percent_encode(channel, name);
-    response.head.fields.add("M0-Channel", name);
-  }
+  ask_for_hold(response, "stream", channels);
+  return response;
+}
+
+Response Response::hold_websocket(std::initializer_list<std::string_view> channels, std::string first) {
+  Response response = text(std::move(first));
+  ask_for_hold(response, "websocket", channels);
   return response;
 }
 

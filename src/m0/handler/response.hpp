@@ -86,6 +86,10 @@ struct Response {
   /// Holds the connection as an event stream that gets what is published to these channels; `head` is sent first, as it
   /// is. set("M0-Replay", "10") and the other fields of docs/realtime.md say more. From both kinds of handlers.
   [[nodiscard]] static Response hold(std::initializer_list<std::string_view> channels, std::string head = {});
+  /// The same as a WebSocket, whose first frame is `first` unless that is empty. What comes over it is a POST to the
+  /// same path, with M0-Event.
+  [[nodiscard]] static Response hold_websocket(std::initializer_list<std::string_view> channels,
+                                               std::string first = {});
   /// A body that the loop makes as the client takes it. Only from a LoopHandler: from a pool thread it becomes a 409.
   [[nodiscard]] static Response stream(std::string_view content_type, Producer producer);
 

@@ -135,7 +135,7 @@ std::expected<Presence, PublishError> presence(std::string_view channel, std::si
   if (!channel_problem(channel).empty()) return std::unexpected(PublishError::BadName);
   EventLog* const log = current_log();
   if (log == nullptr || base::fd_registry::in_forked_child()) return std::unexpected(PublishError::NoServer);
-  if (on_a_loop()) return std::unexpected(PublishError::Busy);
+  if (on_a_loop()) return std::unexpected(PublishError::WouldWait);
   PresenceQuery query(*log, std::string(channel), limit);
   const base::Instant until = base::now() + patience;
   for (base::Duration nap = kFirstNap; base::now() < until; nap = std::min(nap * 2, kLongestNap)) {

@@ -81,7 +81,7 @@ class PresenceAnswer {
   std::size_t most_bytes_;
 };
 
-/// Asks, and waits at most `patience` for those that live. Busy on a loop, which must not wait. Any other thread.
+/// Asks, and waits at most `patience` for those that live. WouldWait on a loop. Any thread.
 [[nodiscard]] std::expected<Presence, PublishError> presence(std::string_view channel, std::size_t limit = 100,
                                                              base::Duration patience = std::chrono::seconds(1));
 

@@ -23,6 +23,7 @@ std::string_view describe(PublishError error) noexcept {
     case PublishError::NoServer: return "this process does not run under m0serve";
     case PublishError::Busy: return describe(AppendError::Busy);
     case PublishError::Queued: return "the event log is held by another process; it is tried again";
+    case PublishError::WouldWait: return "a loop must not wait for what other workers know: ask from a pool thread";
     case PublishError::TooLarge: return describe(AppendError::TooLarge);
     case PublishError::BadName:
       return "a channel has 1 to 255 bytes of UTF-8 without control characters, an event's name at most 255, and a "

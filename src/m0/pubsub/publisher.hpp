@@ -17,9 +17,10 @@ void use_log(EventLog* log) noexcept;
 [[nodiscard]] EventLog* current_log() noexcept;
 
 enum class PublishError : std::uint8_t {
-  NoServer,  // this process serves nobody
-  Busy,      // the log was held for too long
-  Queued,    // of a loop: it is tried again each turn, for a second
+  NoServer,   // this process serves nobody
+  Busy,       // the log was held for too long
+  Queued,     // of a loop: it is tried again each turn, for a second
+  WouldWait,  // of a loop, which must not
   TooLarge,
   BadName,  // of the channel, the event or the connection
 };
