@@ -1,4 +1,4 @@
-"""What held event streams cost: memory of the server for each, also of those that never read."""
+"""What held connections cost: memory of the server for each, also of those that never read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from harness.event_stream import EventStream, hold
 from harness.processes import status_field
 from harness.server import Server
+from harness.web_socket import WebSocket
 
 
 def resident(server: Server) -> int:
@@ -44,3 +45,34 @@ def test_clients_that_never_read_cost_what_idle_ones_do(serve: Callable[..., Ser
             server.get(f"/publish-many?channel=big&count=400&prefix={prefix[:4000]}")
             reader.take(400)
         assert resident(server) - before < 10 * 1024
+
+
+def test_a_held_websocket_costs_a_kib_and_the_head_of_its_handshake(serve: Callable[..., Server]) -> None:
+    server = serve("talk", "--workers", "1")
+    agent = [("User-Agent", "x" * 500)]
+    with ExitStack() as stack:
+
+        def open_sockets(count: int) -> int:
+            for _ in range(count):
+                socket = WebSocket(server, "/ws?M0-Meta-User=7", agent)
+                stack.callback(socket.client.close)
+                assert socket.ask("echo:hello").text == "hello"
+            return resident(server)
+
+        few = open_sockets(300)
+        many = open_sockets(1200)
+        assert (many - few) * 1024 / 1200 < 1024 + 600
+
+
+def test_what_comes_and_goes_leaves_nothing(serve: Callable[..., Server]) -> None:
+    server = serve("talk", "--workers", "1")
+
+    def come_and_go(count: int) -> int:
+        for _ in range(count):
+            with WebSocket(server, "/ws?M0-Events=close") as socket:
+                assert socket.ask("echo:hello").text == "hello"
+        return resident(server)
+
+    few = come_and_go(1000)
+    many = come_and_go(2000)
+    assert many - few < 1024
