@@ -378,6 +378,9 @@ std::vector<Option> options_of(Door door) {
   row(Group::Realtime, "event-log-size", "SIZE", Kind::Value,
       "Memory that all workers share, in which published events are kept for clients that come back",
       size(config([](auto& c) -> auto& { return c.event_log_size; }), pubsub::kMinLogSize, 32ULL << 30U));
+  row(Group::Realtime, "event-log", "FILE", Kind::Value,
+      "Keeps the event log through a restart of the server: it is written behind, to FILE and FILE.1, each of its size",
+      text([](Draft& d) -> std::string& { return d.invocation.config.event_log; }, anything_named, "none"));
   row(Group::Realtime, "max-event", "SIZE", Kind::Value,
       "An event with its names; also at most a sixteenth of the event log. A larger one is not published",
       size(config([](auto& c) -> auto& { return c.max_event; }), 256, 1ULL << 30U));

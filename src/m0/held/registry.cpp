@@ -49,6 +49,8 @@ Registry::Registry(pubsub::EventLog& log, unsigned reader, const Config& config,
   // All that is there, before anybody asks for it.
   while (common_.hub.read()) {
   }
+  // What servers told each other before is over, or for those that were there.
+  caught_up_ = true;
   log_.begin_reading(reader_);
 }
 
@@ -183,7 +185,7 @@ std::unique_ptr<Client> Registry::open_websocket(Wire& wire, const handler::Exch
 
 void Registry::on_control(const pubsub::Record& record) {
   const std::optional<pubsub::Verb> verb = pubsub::verb_of(record);
-  if (!verb) return;
+  if (!verb || !caught_up_) return;
   const auto addressee = [&]() -> Client* {
     const auto id = pubsub::parse_connection_id(record.channel());
     if (!id || id->worker != common_.worker) return nullptr;

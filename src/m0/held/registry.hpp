@@ -94,6 +94,7 @@ class Registry {
   Mailroom mailroom_;
   pubsub::Outbox outbox_;
   bool more_ = false;
+  bool caught_up_ = false;
   std::uint64_t serial_ = 0;
   const base::Instant epoch_;
   std::uint32_t ticked_ = 0;       // up to this second

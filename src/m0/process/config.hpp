@@ -24,6 +24,7 @@ struct Config {
   base::LogLevel log_level = base::LogLevel::Info;
   std::size_t event_log_size = pubsub::LogConfig{}.size;
   std::size_t max_event = pubsub::LogConfig{}.max_event;
+  std::string event_log;  // its file; empty: it ends with the server
   /// Where the control socket lies; empty: there is none. Not said: named by the first address.
   std::optional<std::string> control;
   bool control_inherited = false;  // the variable said it: it may name the server whose view started this one

@@ -21,10 +21,12 @@
 #include "m0/net/socket.hpp"
 #include "m0/process/control_server.hpp"
 #include "m0/process/control_socket.hpp"
+#include "m0/process/event_log_thread.hpp"
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/slots.hpp"
 #include "m0/process/worker_process.hpp"
 #include "m0/pubsub/event_log.hpp"
+#include "m0/pubsub/event_log_file.hpp"
 #include "m0/server/mount_table.hpp"
 
 namespace m0::process {
@@ -64,6 +66,12 @@ int run_here(const Config& config, handler::Application& application, std::span<
              std::optional<ControlSocket> control) {
   Slots slots(1);
   pubsub::EventLog log(log_config(config));
+  std::optional<pubsub::EventLogFile> log_file;
+  if (!config.event_log.empty()) {
+    auto opened = pubsub::EventLogFile::open(config.event_log, log);
+    if (!opened) return refuse(opened.error());
+    log_file.emplace(std::move(*opened));
+  }
   WorkerPlace place;
   place.slots = &slots;
   place.log = &log;
@@ -74,7 +82,11 @@ int run_here(const Config& config, handler::Application& application, std::span<
   place.became_ready = [&] { base::log::write(base::LogLevel::Info, ready_line(config, application, listeners)); };
   application.set_surroundings({false, multithread(config), 0});
   base::log::start_writer();
+  if (log_file) report_restored(*log_file);
   const int code = run_worker(config, application, listeners, place);
+  if (log_file) {
+    if (const auto done = log_file->finish(log); !done) base::log::error("{}", done.error());
+  }
   base::log::stop_writer(kLastLines);
   return code;
 }
@@ -88,6 +100,7 @@ int run_with_listeners(const Config& config, handler::Application& application, 
   }
   Supervisor supervisor(config, application, fork, listeners, std::move(control),
                         ready_line(config, application, listeners));
+  if (const std::string problem = supervisor.open_event_log(); !problem.empty()) return refuse(problem);
   return supervisor.run();
 }
 

@@ -14,6 +14,7 @@
 
 #include "m0/base/fd_registry.hpp"
 #include "m0/base/logger.hpp"
+#include "m0/process/event_log_thread.hpp"
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/worker_process.hpp"
 #include "m0/pubsub/publisher.hpp"
@@ -50,6 +51,15 @@ Supervisor::Supervisor(const Config& config, handler::Application& application, 
   control_->watch(signals_.fd());
 }
 
+std::string Supervisor::open_event_log() {
+  if (config_.event_log.empty()) return {};
+  auto file = pubsub::EventLogFile::open(config_.event_log, log_);
+  if (!file) return file.error();
+  log_file_.emplace(std::move(*file));
+  report_restored(*log_file_);
+  return {};
+}
+
 int Supervisor::run() {
   for (unsigned i = 0; i < config_.workers; ++i) start_worker(i);
   while (alive() > 0 || (!stop_.stopping() && exit_code_ == kExitClean)) {
@@ -60,6 +70,9 @@ int Supervisor::run() {
     if (signals_.take(SIGHUP) > 0) base::log::warning("SIGHUP: there is no reload in this version; restart the server");
     look_for_ready();
     if (control_) control_->turn(base::now());
+  }
+  if (log_file_) {
+    if (const auto done = log_file_->finish(log_); !done) base::log::error("{}", done.error());
   }
   return exit_code_;
 }

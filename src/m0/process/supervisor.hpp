@@ -20,6 +20,7 @@
 #include "m0/process/slots.hpp"
 #include "m0/process/stop_requests.hpp"
 #include "m0/pubsub/event_log.hpp"
+#include "m0/pubsub/event_log_file.hpp"
 
 namespace m0::process {
 
@@ -31,6 +32,8 @@ class Supervisor {
  public:
   Supervisor(const Config& config, handler::Application& application, ForkHook fork,
              std::span<net::Listener* const> listeners, std::optional<ControlSocket> control, std::string ready_line);
+  /// Before run(). Empty, or the sentence of a file that cannot be used.
+  [[nodiscard]] std::string open_event_log();
 
   /// Until every worker has gone. Never returns in a worker.
   [[nodiscard]] int run();
@@ -67,6 +70,7 @@ class Supervisor {
   const std::string ready_line_;
   Slots slots_;
   pubsub::EventLog log_;
+  std::optional<pubsub::EventLogFile> log_file_;  // none: the log ends with the server
   Signals signals_;
   std::unique_ptr<ControlServer> control_;  // null: it is off
   const pid_t own_pid_;

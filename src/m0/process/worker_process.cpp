@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "m0/base/logger.hpp"
 #include "m0/base/metric.hpp"
 #include "m0/base/parker.hpp"
+#include "m0/process/event_log_thread.hpp"
 #include "m0/process/exit_codes.hpp"
 #include "m0/process/signals.hpp"
 #include "m0/process/stop_requests.hpp"
@@ -75,6 +77,8 @@ int run_worker(const Config& config, handler::Application& application, std::spa
                const WorkerPlace& place) {
   base::metric::use_slab((*place.slots)[place.index].metrics);
   pubsub::use_log(place.log);  // the application may publish while it is imported
+  std::optional<EventLogThread> event_log;
+  if (!config.event_log.empty()) event_log.emplace(config.event_log, *place.log);
   if (!place.loaded) {
     if (const int code = load_application(application, place.refused); code != kExitClean) return code;
   }

@@ -75,7 +75,7 @@ std::int64_t wall_ms() noexcept {
 /// A record as words, made before the lock is taken.
 class Draft {
  public:
-  explicit Draft(const NewEvent& event) {
+  Draft(const NewEvent& event, std::int64_t time_ms) {
     header_.kind = event.control ? RecordHeader::Kind::Control : RecordHeader::Kind::Event;
     header_.binary = event.binary;
     header_.channel_length = static_cast<std::uint8_t>(event.channel.size());
@@ -83,7 +83,7 @@ class Draft {
     header_.data_length = static_cast<std::uint32_t>(event.data.size());
     header_.words = static_cast<std::uint32_t>(RecordHeader::words_for(header_.text_bytes()));
     header_.channel_hash = hash_channel(event.channel);
-    header_.time_ms = wall_ms();
+    header_.time_ms = time_ms;
     if (header_.words > small_.size()) large_ = std::make_unique_for_overwrite<std::uint64_t[]>(header_.words);
     std::uint64_t* const at = words();
     at[header_.words - 1] = 0;  // what the text leaves of it
@@ -131,6 +131,7 @@ struct EventLog::Shared {
   std::atomic<std::uint64_t> repairs{0};
   alignas(64) std::array<std::atomic<std::uint32_t>, kMaxBells> asleep{};
   std::array<std::atomic<std::uint32_t>, kMaxBells> lives{};  // odd: it reads
+  Saved saved;
   std::array<std::atomic<std::uint64_t>, kMarks> marks{};
 };
 
@@ -199,14 +200,15 @@ EventLog::~EventLog() {
 // ---- writing
 
 std::expected<std::uint64_t, AppendError> EventLog::try_append(const NewEvent& event) {
-  return write(event, base::Duration::zero());
+  return write(event, wall_ms(), base::Duration::zero());
 }
 
 std::expected<std::uint64_t, AppendError> EventLog::append(const NewEvent& event, base::Duration patience) {
-  return write(event, patience);
+  return write(event, wall_ms(), patience);
 }
 
-std::expected<std::uint64_t, AppendError> EventLog::write(const NewEvent& event, base::Duration patience) {
+std::expected<std::uint64_t, AppendError> EventLog::write(const NewEvent& event, std::int64_t time_ms,
+                                                          base::Duration patience) {
   if (event.channel.empty() || event.channel.size() > kMaxName || event.name.size() > kMaxName) {
     return std::unexpected(AppendError::BadName);
   }
@@ -214,7 +216,7 @@ std::expected<std::uint64_t, AppendError> EventLog::write(const NewEvent& event,
     g_too_large.add();
     return std::unexpected(AppendError::TooLarge);
   }
-  Draft draft(event);
+  Draft draft(event, time_ms);
   if (!lock(patience)) {
     g_busy.add();
     return std::unexpected(AppendError::Busy);
@@ -302,6 +304,20 @@ void EventLog::make_room(std::uint64_t end) noexcept {
     reached(AppendStep::Evicted);
   }
 }
+
+// ---- an earlier life
+
+void EventLog::go_on(std::uint64_t epoch, std::uint64_t last_seq) noexcept {
+  shared_->epoch = epoch;
+  shared_->last_seq.store(last_seq, std::memory_order_release);
+  for (std::atomic<std::uint64_t>& mark : shared_->marks) mark.store(last_seq, std::memory_order_release);
+}
+
+bool EventLog::restore(const NewEvent& event, std::int64_t time_ms) {
+  return write(event, time_ms, base::Duration::zero()).has_value();
+}
+
+EventLog::Saved& EventLog::saved() noexcept { return shared_->saved; }
 
 // ---- reading
 

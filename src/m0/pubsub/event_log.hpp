@@ -103,6 +103,19 @@ class EventLog {
   /// Writers that were found dead inside an append.
   [[nodiscard]] std::uint64_t repairs() const noexcept;
 
+  // ---- an earlier life: see event_log_file.hpp. Before anybody else has the log
+
+  /// Goes on with that epoch, after that number: what was before may have been lost.
+  void go_on(std::uint64_t epoch, std::uint64_t last_seq) noexcept;
+  /// Appends an event of an earlier life, with its time. False: it is none of this log's.
+  [[nodiscard]] bool restore(const NewEvent& event, std::int64_t time_ms);
+  /// How far the log was written to its file; for who writes it.
+  struct Saved {
+    std::atomic<std::uint64_t> position{0};  // of the next record
+    std::atomic<std::uint64_t> file_end{0};  // bytes of the file that hold; 0: another one is to be begun
+  };
+  [[nodiscard]] Saved& saved() noexcept;
+
   // ---- readers, by their numbers
 
   [[nodiscard]] unsigned readers() const noexcept;
@@ -135,7 +148,7 @@ class EventLog {
   struct Shared;
   class Bells;
 
-  std::expected<std::uint64_t, AppendError> write(const NewEvent& event, base::Duration patience);
+  std::expected<std::uint64_t, AppendError> write(const NewEvent& event, std::int64_t time_ms, base::Duration patience);
   /// True when it has the lock. Repairs what a dead owner left.
   [[nodiscard]] bool lock(base::Duration patience);
   void unlock() noexcept;
