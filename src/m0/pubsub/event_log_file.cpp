@@ -114,7 +114,6 @@ class History {
   void read(std::string_view bytes) {
     clean_ = false;
     while (const auto found = take_entry(bytes)) {
-      clean_ = false;
       if (found->header.kind == Entry::Start) {
         if (found->header.seq != epoch_) records_.clear();
         epoch_ = found->header.seq;
