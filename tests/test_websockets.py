@@ -326,6 +326,14 @@ def test_a_message_over_the_limit_closes_with_1009(serve: Callable[..., Server])
         assert socket.closed() == 1011
 
 
+def test_one_answer_may_be_as_large_as_a_message(serve: Callable[..., Server]) -> None:
+    server = serve("talk", "--max-message", "12M")
+    said = "x" * 9_000_000
+    with talk(server, "large") as socket:
+        for _ in range(2):
+            assert socket.ask("echo:" + said) == Frame(TEXT, said.encode())
+
+
 def test_frames_are_compressed_for_who_agreed(live: Server) -> None:
     with talk(live, "deflate", deflate=True) as packed, talk(live, "deflate") as plain:
         assert packed.deflate

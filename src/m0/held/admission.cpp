@@ -96,7 +96,9 @@ std::optional<Admission> admit_websocket(handler::Exchange& exchange, Hold hold,
     refuse_handshake(exchange, 426, "it was not asked for");
     return std::nullopt;
   }
-  auto handshake = websocket::read_handshake(exchange.request, websocket::DeflateSettings{});
+  // All share one compressor, and its window is none of the smallest.
+  const auto handshake = websocket::read_handshake(
+      exchange.request, websocket::DeflateSettings{.least_server_window_bits = SharedDeflater::kWindowBits});
   if (!handshake) {
     refuse_handshake(exchange, handshake.error().status, handshake.error().why);
     return std::nullopt;
@@ -104,10 +106,6 @@ std::optional<Admission> admit_websocket(handler::Exchange& exchange, Hold hold,
   if (!hold.any_origin && !origin_passes(exchange, config.allowed_origins)) {
     refuse_origin(exchange);
     return std::nullopt;
-  }
-  // All share one compressor, and its window is none of the smallest.
-  if (handshake->deflate && handshake->deflate->server_window_bits < SharedDeflater::kWindowBits) {
-    handshake->deflate.reset();
   }
   http::FieldList& fields = exchange.response.head.fields;
   Admission admission{.hold = std::move(hold),

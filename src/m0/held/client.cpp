@@ -104,7 +104,8 @@ void Client::interrupted() noexcept {
 
 void Client::say(std::string_view bytes) noexcept {
   if (over_ || leaving_) return;
-  if (own_.size() + bytes.size() > kMostOwn) {
+  // One frame fits, whatever its size: --max-message may be more than kMostOwn.
+  if (own_.size() >= kMostLight && own_.size() + bytes.size() > kMostOwn) {
     g_overfull.add();
     end(Ending::Cut);
     return;

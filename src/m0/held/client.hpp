@@ -81,7 +81,7 @@ class Client : public pubsub::Subscriber, public base::ListNode<DueTag>, private
   virtual void dismiss(const pubsub::Farewell& farewell) noexcept = 0;
 
   /// Sends bytes of its own as soon as no frame is in the middle. More than kMostOwn that the socket does not take end
-  /// the connection.
+  /// the connection, unless it is one frame alone.
   void say(std::string_view bytes) noexcept;
   /// Sends them if little else waits: an answer that a peer which does not read can do without.
   void say_lightly(std::string_view bytes) noexcept;

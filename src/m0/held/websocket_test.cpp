@@ -269,6 +269,21 @@ TEST_F(WebSocketTest, AViolationClosesWithItsCode) {
   EXPECT_FALSE(client_->wants_input());
 }
 
+// RFC 6455 7.4.1: 1010 is "not used by the server".
+TEST_F(WebSocketTest, ItsCloseIsAnsweredWithItsCode) {
+  for (const auto& [payload, answer] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"\x03\xe9 bye", closing(1001)},
+                                                                  {"\x0f\xa2", closing(4002)},
+                                                                  {"\x03\xf2", closing(1000)},
+                                                                  {"", closing(websocket::close_code::kNoStatus)}}) {
+    start();
+    hear(payload, Opcode::Close);
+    EXPECT_EQ(sent(), answer);
+    EXPECT_EQ(socket_.ending, Ending::Orderly);
+    client_.reset();
+  }
+}
+
 TEST_F(WebSocketTest, AMessageOverTheLimitCloses) {
   start();
   hear(std::string(1001, 'x'));

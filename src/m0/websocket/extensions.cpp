@@ -88,7 +88,7 @@ class Offer {
   }
 
   [[nodiscard]] std::optional<DeflateAgreement> agree(const DeflateSettings& settings) const noexcept {
-    if (declined_) return std::nullopt;
+    if (declined_ || (has_server_bits_ && server_bits_ < settings.least_server_window_bits)) return std::nullopt;
     DeflateAgreement agreement;
     // The client need not be told of a smaller window of ours than it has to have.
     agreement.server_window_bits = settings.server_window_bits;

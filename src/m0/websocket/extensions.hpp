@@ -8,10 +8,12 @@
 
 namespace m0::websocket {
 
-/// The greatest windows that are wanted, in bits: 9 to 15.
+/// Windows in bits, 9 to 15: the greatest that are wanted, and the smallest that we can do with. An offer of less is
+/// declined, and the next one looked at.
 struct DeflateSettings {
   std::uint8_t server_window_bits = 15;
   std::uint8_t client_window_bits = 15;
+  std::uint8_t least_server_window_bits = 9;
 };
 
 /// permessage-deflate as both sides will do it, never with context takeover.

@@ -46,6 +46,15 @@ TEST(Extensions, TheServersWindow) {
             "; server_max_window_bits=10");
 }
 
+// RFC 7692 5.1: in the order of the client's preference, the first that can be met.
+TEST(Extensions, AWindowThatIsTooSmallLeavesTheNextOffer) {
+  const DeflateSettings settings{.least_server_window_bits = 12};
+  EXPECT_EQ(answer("permessage-deflate; server_max_window_bits=12", settings), "; server_max_window_bits=12");
+  EXPECT_EQ(answer("permessage-deflate; server_max_window_bits=11", settings), "none");
+  EXPECT_EQ(answer("permessage-deflate; server_max_window_bits=9, permessage-deflate", settings), "");
+  EXPECT_EQ(answer("permessage-deflate", settings), "");
+}
+
 TEST(Extensions, TheAgreementHoldsTheWindowToCompressWith) {
   std::optional<DeflateAgreement> agreed;
   ASSERT_TRUE(read_extension_offers("permessage-deflate; server_max_window_bits=10", {}, agreed));
