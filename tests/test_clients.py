@@ -98,6 +98,9 @@ def through_a_restart(start: Callable[..., Server], name: str, tmp_path: Path) -
         if name in WITHOUT or name == "reconnecting-websocket":
             assert text(page).count("it rains") == text(page).count("it has stopped") == 1
             assert text(page).count("(some were missed)") == 1
+        if name == "fetch":
+            assert again.post("/close", b"").body == b"True"
+            wait_until(lambda: "(closed)" in text(page), "it has heard that it shall not come back")
 
 
 def test_every_snippet_is_known() -> None:

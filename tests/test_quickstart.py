@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -172,6 +173,27 @@ def test_two_tabs_show_the_same(site: Site, tmp_path: Path) -> None:
                 each.wait_text("news", f"[news {number}]")
                 each.wait_text("chat", f"[line {number}]")
         assert len({tab.text("news") + tab.text("chat") for tab in tabs}) == 1
+
+
+def test_the_view_of_the_readme(serve: Callable[..., Server], tmp_path: Path) -> None:
+    pytest.importorskip("django")
+    (shown,) = re.findall(r"^    def news\(.*?(?=^\S)", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "readme.py").write_text(
+        "from django.conf import settings\n"
+        "from django.core.wsgi import get_wsgi_application\n"
+        "from django.http import HttpResponse\n"
+        "from django.urls import path\n"
+        "import m0serve\n"
+        "csrf = ['django.middleware.csrf.CsrfViewMiddleware']\n"
+        "settings.configure(ALLOWED_HOSTS=['*'], SECRET_KEY='x', ROOT_URLCONF=__name__, MIDDLEWARE=csrf)\n"
+        f"{textwrap.dedent(shown)}\n"
+        "urlpatterns = [path('news', news), path('chat', chat)]\n"
+        "application = get_wsgi_application()\n"
+    )
+    server = serve("readme", cwd=tmp_path)
+    with EventStream(server, "/news").opened() as stream, WebSocket(server, "/chat") as socket:
+        socket.send("it rains")
+        assert socket.next().text == stream.next().data == "it rains"
 
 
 def test_every_block_of_the_page_is_followed_by_somebody() -> None:

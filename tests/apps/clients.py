@@ -32,6 +32,9 @@ def application(environ, start_response):
         body = environ["wsgi.input"].read().decode()
         start_response("200 OK", [("Content-Type", "text/plain")])
         return [str(m0serve.publish("news", body)).encode()]
+    if path == "/close":
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [str(m0serve.close(channel="news")).encode()]
     file = PAGES / path.removeprefix("/pages/")
     start_response("200 OK", [("Content-Type", mimetypes.guess_type(file.name)[0] or "text/plain")])
     return [file.read_text().replace("{{ cursor }}", m0serve.cursor() or "").encode()]
