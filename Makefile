@@ -5,8 +5,9 @@
 PYTHON ?= /usr/bin/python3
 export PYTHON
 PREFIX ?= /usr/local
-# Where the demo listens.
+# Where the demo listens, and which of its files: app (Django), flask_app or bare_app.
 BIND ?= 127.0.0.1:8000
+APP ?= app
 # How long `make fuzz` gives each target.
 FUZZ_SECONDS ?= 60
 # More words for scripts/test.
@@ -18,12 +19,12 @@ TEST_OPTIONS ?=
 help:
 	@sed -n 's/^## //p' Makefile
 
-## make demo            build, then serve examples/demo on http://127.0.0.1:8000
+## make demo            build, then serve examples/demo on http://127.0.0.1:8000 (APP=flask_app, APP=bare_app: the same again)
 demo:
-	@scripts/setup build
+	@scripts/setup build demo
 	@scripts/build release program
 	@echo "open http://$(BIND)/ (end with Ctrl-C)"
-	@exec build/release/m0serve app:application --app-dir examples/demo --bind $(BIND)
+	@exec build/release/m0serve $(APP) --app-dir examples/demo --bind $(BIND)
 
 ## make test            lint, release build, unit and black-box tests
 test:
