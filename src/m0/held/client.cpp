@@ -75,6 +75,10 @@ bool Client::flush_own() noexcept {
     return false;
   }
   base::free_room(own_);  // thousands of these wait
+  if (owes_answer_) {
+    owes_answer_ = false;
+    inbox_->answer_taken();
+  }
   if (!leaving_) return true;
   end(Ending::Orderly);
   return false;
@@ -92,7 +96,8 @@ pubsub::Taken Client::take(std::string_view bytes) noexcept {
 void Client::writable() noexcept {
   full_ = false;
   if (over_ || (!mid_frame() && !flush_own())) return;
-  if (!leaving_) common_.hub.writable(*this);
+  // Also for the rest of a frame that one which leaves has a part of.
+  if (!leaving_ || mid_frame()) common_.hub.writable(*this);
 }
 
 void Client::interrupted() noexcept {
@@ -126,7 +131,8 @@ void Client::say_last(std::string_view bytes) noexcept {
   if (over_ || leaving_) return;
   leaving_ = true;
   own_ += bytes;
-  times_.leave_at = common_.second + kFarewellTime;
+  times_.leave_at = common_.calendar.second() + kFarewellTime;
+  common_.calendar.schedule(*this);
   if (mid_frame()) {
     interrupt();
     return;
@@ -188,7 +194,7 @@ Client::Waiting& Client::waiting() {
 void Client::give(Order order) noexcept {
   if (over_ || leaving_) return;
   Waiting& now = waiting();
-  now.order_bytes += order.data.size();
+  now.order_bytes += sizeof(Order) + order.data.size();
   if (now.order_bytes > kMostOwn) {
     g_overfull.add();
     end(Ending::Cut);
@@ -201,8 +207,8 @@ void Client::give(Order order) noexcept {
 void Client::at_barrier() noexcept {
   if (!waiting_ || over_ || leaving_) return;
   const Order order = std::move(waiting_->orders.front());
-  waiting_->orders.erase(waiting_->orders.begin());
-  waiting_->order_bytes -= order.data.size();
+  waiting_->orders.pop_front();
+  waiting_->order_bytes -= sizeof(Order) + order.data.size();
   if (!waiting_->orders.empty()) {
     common_.hub.set_barrier(*this, waiting_->orders.front().seq);
   } else if (waiting_->channels.empty()) {
@@ -229,6 +235,8 @@ bool Client::take_answer(const Answer& answer) {
     std::string bytes;
     append_message(bytes, *answer.frame, answer.binary);
     say(bytes);
+    // Who does not read is not heard either: else its answers would pile up here.
+    owes_answer_ = own_.size() > kMostLight;
   }
   if (answer.close) {
     dismiss({.reconnect = false, .code = answer.close->code, .reason = answer.close->reason});
@@ -243,10 +251,10 @@ bool Client::take_answer(const Answer& answer) {
       return false;
     }
     settle_channels();
-    return true;
+    return !owes_answer_;
   }
   answered();
-  return true;
+  return !owes_answer_;
 }
 
 void Client::settle_channels() noexcept {
@@ -256,7 +264,7 @@ void Client::settle_channels() noexcept {
   common_.hub.replace(*this, names, waiting_->position);
   if (waiting_->orders.empty()) waiting_.reset();
   answered();
-  inbox_->answer_taken();
+  if (!owes_answer_) inbox_->answer_taken();
 }
 
 void Client::answered() noexcept {

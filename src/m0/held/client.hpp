@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,8 +18,6 @@
 #include "m0/pubsub/hub.hpp"
 
 namespace m0::held {
-
-struct DueTag;
 
 /// What the application has for one client alone, or does with it.
 struct Order {
@@ -109,7 +108,7 @@ class Client : public pubsub::Subscriber, public base::ListNode<DueTag>, private
  private:
   /// What waits for a moment between two frames, or for those before it.
   struct Waiting {
-    std::vector<Order> orders;
+    std::deque<Order> orders;
     std::size_t order_bytes = 0;
     std::vector<std::string> channels;  // to have in place of its own; none: it keeps them
     std::uint64_t position = 0;         // and from where
@@ -140,6 +139,7 @@ class Client : public pubsub::Subscriber, public base::ListNode<DueTag>, private
   bool leaving_ : 1 = false;  // own_ is the last that it gets
   bool goes_when_idle_ : 1 = false;
   bool over_ : 1 = false;
+  bool owes_answer_ : 1 = false;  // its inbox waits until own_ is out
 };
 
 }  // namespace m0::held

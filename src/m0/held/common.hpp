@@ -6,6 +6,7 @@
 #include <random>
 #include <unordered_map>
 
+#include "m0/held/calendar.hpp"
 #include "m0/held/config.hpp"
 #include "m0/held/websocket_encoding.hpp"
 #include "m0/pubsub/event_log.hpp"
@@ -41,7 +42,8 @@ struct Common {
   pubsub::Hub hub;
   std::unordered_map<std::uint64_t, Client*> clients;  // by their serials
   const std::uint32_t worker;                          // of the ids of its connections
-  std::uint32_t second = 1;                            // of the registry's clock, when it ticked last
+  Calendar calendar;
+  std::size_t incomplete_bytes = 0;  // of messages that have begun to arrive
   std::minstd_rand random;
   websocket::SessionContext websockets;
   WebSocketEncodings encodings;

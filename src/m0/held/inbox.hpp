@@ -31,7 +31,8 @@ struct Answer {
 /// Who speaks: the held client. The loop.
 class Correspondent {
  public:
-  /// False: it calls Inbox::answer_taken() later, and until then no other message is posted.
+  /// False: it calls Inbox::answer_taken() when it has sent it and done what it says, and until then no other message is
+  /// posted.
   [[nodiscard]] virtual bool take_answer(const Answer& answer) = 0;
   /// The inbox has room again.
   virtual void may_speak() = 0;
@@ -112,7 +113,7 @@ class Inbox final : public handler::ExchangeOwner, public base::ListNode<QueueTa
   pubsub::ConnectionId id_;
   base::SlotHandle handle_;
   std::uint32_t metadata_size_;
-  std::uint32_t path_size_;
+  std::uint32_t path_size_ = 0;
   bool wants_close_ : 1;
   bool too_big_ : 1 = false;        // the answer that is gathered
   bool taking_answer_ : 1 = false;  // the client has not come to the last answer yet

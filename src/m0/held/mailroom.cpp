@@ -34,6 +34,9 @@ Mailroom::Posted Mailroom::post(Inbox& inbox) {
 void Mailroom::turn() {
   for (const base::SlotHandle handle : dead_) inboxes_.erase(handle);
   dead_.clear();
+  base::IntrusiveList<Inbox, QueueTag> now;
+  resumed_.splice_to(now);
+  while (Inbox* const inbox = now.pop_front()) inbox->pump();
   while (!closing_.empty() && closes_in_flight_ < limits_.closes_at_once) closing_.pop_front()->pump();
   const Inbox* first = nullptr;
   for (unsigned posts = 0; posts < limits_.posts_a_turn && !no_lane_.empty(); ++posts) {

@@ -30,6 +30,8 @@ class Mailroom {
 
   /// Posts what had to wait. Each turn.
   void turn();
+  /// It wants another turn at once.
+  [[nodiscard]] bool has_more() const noexcept { return !resumed_.empty(); }
   /// Nothing waits, and nothing is with a view.
   [[nodiscard]] bool idle() const noexcept { return busy_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return inboxes_.size(); }
@@ -41,6 +43,8 @@ class Mailroom {
   /// The first message of an inbox goes to its view, or the inbox waits.
   [[nodiscard]] Posted post(Inbox& inbox);
   [[nodiscard]] bool full() const noexcept { return waiting_bytes_ >= limits_.waiting_bytes; }
+  /// Its next message is posted in the next turn.
+  void resume(Inbox& inbox) noexcept { resumed_.push_back(inbox); }
   /// It is not needed any more; destroyed in the next turn.
   void bury(Inbox& inbox) { dead_.push_back(inbox.handle_); }
 
@@ -51,6 +55,7 @@ class Mailroom {
   std::size_t busy_ = 0;                          // inboxes with something in them
   base::IntrusiveList<Inbox, QueueTag> no_lane_;  // whose lane was full
   base::IntrusiveList<Inbox, QueueTag> closing_;  // whose next event is a close, while enough of those are under way
+  base::IntrusiveList<Inbox, QueueTag> resumed_;   // whose client has taken its answer
   base::IntrusiveList<Inbox, UnreadTag> unread_;  // whose client is not read because too much waits in all
   std::vector<base::SlotHandle> dead_;
   base::SlotMap<Inbox> inboxes_;

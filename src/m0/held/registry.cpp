@@ -43,8 +43,7 @@ Registry::Registry(pubsub::EventLog& log, unsigned reader, const Config& config,
       reader_(reader),
       common_(log, config, [this](const pubsub::Record& record) { on_control(record); }),
       mailroom_(office, {.max_message = config.max_message, .closes_at_once = config.closes_at_once}),
-      outbox_(log),
-      epoch_(base::now()) {
+      outbox_(log) {
   pubsub::use_outbox(&outbox_);
   // All that is there, before anybody asks for it.
   while (common_.hub.read()) {
@@ -122,7 +121,7 @@ Client::Times Registry::times(const Hold& hold) {
   const auto whole_seconds = [](base::Duration span) {
     return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(span).count());
   };
-  const std::uint32_t now = seconds(base::now());
+  const std::uint32_t now = common_.calendar.second_of(base::now());
   const base::Duration cadence = hold.keep_alive > base::Duration::zero() ? hold.keep_alive : common_.config.keep_alive;
   Client::Times times{};
   times.keep_alive_every = std::max(1U, whole_seconds(cadence));
@@ -139,7 +138,7 @@ std::unique_ptr<Client> Registry::open(Wire& wire, const handler::Exchange& exch
   std::unique_ptr<Client> client = admission.hold.kind == Hold::Kind::WebSocket
                                        ? open_websocket(wire, exchange, admission, from, std::move(head))
                                        : open_stream(wire, exchange, admission, from, std::move(head));
-  schedule(*client);
+  common_.calendar.schedule(*client);
   return client;
 }
 
@@ -228,7 +227,7 @@ void Registry::tell_presence(const pubsub::Record& record) {
 bool Registry::turn() {
   mailroom_.turn();
   more_ = common_.hub.read();
-  more_ = common_.hub.flush() || more_;
+  more_ = common_.hub.flush() || more_ || mailroom_.has_more();
   return more_;
 }
 
@@ -240,39 +239,16 @@ bool Registry::may_sleep() noexcept {
   return false;
 }
 
-std::uint32_t Registry::seconds(base::Instant now) const noexcept {
-  // From 1: 0 is "never".
-  return 1 + static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(now - epoch_).count());
-}
-
-void Registry::schedule(Client& client) {
-  // Later than the buckets go round: looked at once a round.
-  due_[std::max(client.due(), ticked_ + 1) % kBuckets].push_back(client);
-}
-
 void Registry::tick(base::Instant now) {
-  const std::uint32_t second = seconds(now);
-  common_.second = second;
-  // After a long stall each bucket is looked at once.
-  if (second - ticked_ > kBuckets) ticked_ = second - static_cast<std::uint32_t>(kBuckets);
-  while (ticked_ < second) {
-    ++ticked_;
-    Due& bucket = due_[ticked_ % kBuckets];
-    Due later;
-    while (Client* const client = bucket.pop_front()) {
-      // Those of a later round, and those that have done what was due and will be due again.
-      if (client->due() > second || client->tick(second)) later.push_back(*client);
-    }
-    while (Client* const client = later.pop_front()) schedule(*client);
-  }
+  common_.calendar.tick(now, [](Client& client, std::uint32_t second) { return client.tick(second); });
+  const std::uint32_t second = common_.calendar.second();
   away_.for_each([&](Client& client) { static_cast<void>(client.tick(second)); });
 }
 
 std::size_t Registry::drain(base::Duration elapsed, base::Duration within) {
   // The last ones are to be told too, before what is left is cut.
   const base::Duration spread = std::min(common_.config.drain_spread, within * 3 / 4);
-  std::size_t left = 0;
-  for (Due& bucket : due_) bucket.for_each([&](Client&) { ++left; });
+  std::size_t left = common_.calendar.size();
   to_drain_ = std::max(to_drain_, left);
   const double share = spread <= base::Duration::zero()
                            ? 1.0
@@ -280,15 +256,10 @@ std::size_t Registry::drain(base::Duration elapsed, base::Duration within) {
   // Rounded up: the first leaves at once, and one alone does not wait for nobody.
   const auto gone_by_now = static_cast<std::size_t>(share * static_cast<double>(to_drain_)) + 1;
   std::size_t to_go = gone_by_now > to_drain_ - left ? gone_by_now - (to_drain_ - left) : 0;
-  for (Due& bucket : due_) {
-    while (to_go > 0) {
-      Client* const client = bucket.pop_front();
-      if (client == nullptr) break;
-      client->send_away();
-      away_.push_back(*client);
-      --to_go;
-      --left;
-    }
+  for (; to_go > 0 && left > 0; --to_go, --left) {
+    Client& client = *common_.calendar.pop();
+    client.send_away();
+    away_.push_back(client);
   }
   return left;
 }

@@ -1,7 +1,6 @@
 #pragma once
 // What is held by one worker: how an admitted answer becomes a held client, and when each of them is due.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -82,11 +81,6 @@ class Registry {
                                                        std::string head);
   void on_control(const pubsub::Record& record);
   void tell_presence(const pubsub::Record& record);
-  [[nodiscard]] std::uint32_t seconds(base::Instant now) const noexcept;
-  void schedule(Client& client);
-
-  static constexpr std::size_t kBuckets = 64;
-  using Due = base::IntrusiveList<Client, DueTag>;
 
   pubsub::EventLog& log_;
   const unsigned reader_;
@@ -96,11 +90,8 @@ class Registry {
   bool more_ = false;
   bool caught_up_ = false;
   std::uint64_t serial_ = 0;
-  const base::Instant epoch_;
-  std::uint32_t ticked_ = 0;       // up to this second
-  std::array<Due, kBuckets> due_;  // by the second, modulo
-  Due away_;                       // of a stop: those that were sent away, and have not gone yet
-  std::size_t to_drain_ = 0;       // when the stop began
+  Calendar::List away_;       // of a stop: those that were sent away, and have not gone yet
+  std::size_t to_drain_ = 0;  // when the stop began
 };
 
 }  // namespace m0::held

@@ -18,6 +18,12 @@ const Counter g_sent_away("m0_websockets_sent_away_total", "WebSockets that were
 const Counter g_missed("m0_websockets_missed_total",
                        "WebSockets of raw frames closed because they had missed something");
 
+const Counter g_too_much("m0_websockets_too_much_total",
+                         "WebSockets closed because the incomplete messages of all had too many bytes");
+
+// Bytes of all messages of a loop that have begun to arrive.
+constexpr std::size_t kMostIncomplete = std::size_t{64} << 20U;
+
 Opcode opcode_for(bool binary) noexcept { return binary ? Opcode::Binary : Opcode::Text; }
 
 }  // namespace
@@ -26,11 +32,25 @@ WebSocket::WebSocket(Common& common, Wire& wire, const WebSocketEncoding& encodi
                      std::uint64_t serial, bool deflate)
     : Client(common, wire, encoding, times, serial), encoding_(encoding), session_(common.websockets, deflate) {}
 
+WebSocket::~WebSocket() { common_.incomplete_bytes -= session_.held_bytes(); }
+
 // ---- what the client sends
 
 std::size_t WebSocket::receive(std::span<char> bytes) {
   awaits_sign_ = false;
-  return session_.receive(bytes, *this);
+  const std::size_t before = session_.held_bytes();
+  std::optional<std::string> ping;
+  ping_ = &ping;
+  const std::size_t used = session_.receive(bytes, *this);
+  answer_ping();
+  ping_ = nullptr;
+  common_.incomplete_bytes += session_.held_bytes();
+  common_.incomplete_bytes -= before;
+  if (session_.held_bytes() > before && common_.incomplete_bytes > kMostIncomplete) {
+    g_too_much.add();
+    close(close_code::kTryAgainLater, "too many messages are incomplete");
+  }
+  return used;
 }
 
 bool WebSocket::wants_input() const noexcept {
@@ -43,13 +63,19 @@ void WebSocket::on_message(Opcode kind, std::string_view payload) {
   if (!wants_input()) session_.pause();
 }
 
-void WebSocket::on_ping(std::string_view payload) {
+// RFC 6455 5.5.3: the last of several will do. Thousands fit into one read, and each answer would be a write.
+void WebSocket::on_ping(std::string_view payload) { *ping_ = payload; }
+
+void WebSocket::answer_ping() {
+  if (!*ping_) return;
   std::string pong;
-  websocket::append_frame(pong, {.opcode = Opcode::Pong}, payload);
+  websocket::append_frame(pong, {.opcode = Opcode::Pong}, **ping_);
+  ping_->reset();
   say_lightly(pong);
 }
 
 void WebSocket::on_close(std::uint16_t code, std::string_view) {
+  answer_ping();
   set_close_code(code);
   std::string frame;
   // 1010 is a client's alone to send.

@@ -1,6 +1,7 @@
 #pragma once
 // A held WebSocket.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ class WebSocket final : public Client, private websocket::SessionEvents {
  public:
   WebSocket(Common& common, Wire& wire, const WebSocketEncoding& encoding, const Times& times, std::uint64_t serial,
             bool deflate);
+  ~WebSocket() override;
 
   // Client
   std::size_t receive(std::span<char> bytes) override;
@@ -39,10 +41,12 @@ class WebSocket final : public Client, private websocket::SessionEvents {
   void on_close(std::uint16_t code, std::string_view reason) override;
   void on_violation(std::uint16_t code, const char* why) override;
 
+  void answer_ping();
   void close(std::uint16_t code, std::string_view reason) noexcept;
 
   const WebSocketEncoding& encoding_;
   websocket::Session session_;
+  std::optional<std::string>* ping_ = nullptr;  // what is to be answered behind a receive()
   bool awaits_sign_ = false;  // a ping is out, and nothing came since
 };
 

@@ -435,6 +435,53 @@ TEST_F(WebSocketTest, AFarewellThatIsNotTakenIsCut) {
   EXPECT_EQ(socket_.ending, Ending::Cut);
 }
 
+TEST_F(WebSocketTest, AFarewellIsBoundedHoweverSeldomItsSignsOfLifeAre) {
+  start({.keep_alive = seconds(3600)});
+  socket_.room = 0;
+  const base::Instant begin = base::now();
+  for (int second = 1; second <= 5; ++second) registry_.tick(begin + seconds(second));
+  hear("\xff");
+  for (int second = 6; second <= 14; ++second) registry_.tick(begin + seconds(second));
+  EXPECT_EQ(socket_.ends, 0);
+  for (int second = 15; second <= 17; ++second) registry_.tick(begin + seconds(second));
+  EXPECT_EQ(socket_.ends, 1);
+}
+
+TEST_F(WebSocketTest, OfManyPingsInOneReadTheLastIsAnswered) {
+  start();
+  std::string bytes;
+  for (int i = 0; i < 1000; ++i) {
+    websocket::append_client_frame(bytes, {.opcode = Opcode::Ping}, {1, 2, 3, 4}, std::to_string(i));
+  }
+  EXPECT_EQ(client_->receive(bytes), bytes.size());
+  EXPECT_EQ(sent(), frame(Opcode::Pong, "999"));
+  bytes.clear();
+  websocket::append_client_frame(bytes, {.opcode = Opcode::Ping}, {1, 2, 3, 4}, "before");
+  websocket::append_client_frame(bytes, {.opcode = Opcode::Close}, {1, 2, 3, 4}, closing(1000).substr(2));
+  EXPECT_EQ(client_->receive(bytes), bytes.size());
+  EXPECT_EQ(sent(), frame(Opcode::Pong, "before") + closing(1000));
+}
+
+TEST_F(WebSocketTest, WhoDoesNotReadIsNotHeard) {
+  start();
+  socket_.room = 10;
+  hear("1");
+  hear("2");
+  office_.answer(200, std::string(900, 'x'));
+  EXPECT_EQ(office_.said(), std::vector<std::string>{"2"}) << "little waits";
+  office_.answer(200, std::string(900, 'x'));
+  for (int i = 0; i < 3; ++i) {
+    hear("m");
+    office_.answer(200, std::string(900, 'x'));
+  }
+  hear("3");
+  EXPECT_TRUE(office_.posted.empty());
+  socket_.room = 1 << 20;
+  client_->writable();
+  turns();
+  EXPECT_EQ(office_.said(), std::vector<std::string>{"3"});
+}
+
 TEST_F(WebSocketTest, WhoDoesNotTakeWhatIsSentToItAloneIsCut) {
   start();
   socket_.room = 0;

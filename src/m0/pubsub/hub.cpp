@@ -103,7 +103,9 @@ void Hub::replace(Subscriber& subscriber, std::span<const std::string_view> chan
   for (std::size_t i = 0; i < subscriber.count_; ++i) {
     Subscription& subscription = subscriber.subscriptions_[i];
     const auto old = std::ranges::find(kept, subscription.channel, &Subscription::channel);
-    if (old != kept.end()) subscription.got = std::max(subscription.got, old->got);
+    // Its cursor may be older than `cursor`: what another channel had in between is none of its.
+    const std::uint64_t got = old == kept.end() ? cursor : old->got;
+    subscription.got = std::max(subscription.got, got);
   }
   for (const Subscription& old : kept) index_.release(old.channel);
   subscriber.blocked_ = blocked;
@@ -279,9 +281,11 @@ std::uint64_t Hub::next_of(const Subscriber& subscriber, std::uint64_t cursor, s
 bool Hub::gather_gap(Subscriber& subscriber, std::uint64_t& cursor) {
   std::uint64_t lost = 0;
   for (std::uint32_t i = 0; i < subscriber.count_; ++i) {
-    lost = std::max(lost, index_.dropped(subscriber.subscriptions_[i].channel));
+    const Subscription& subscription = subscriber.subscriptions_[i];
+    const std::uint64_t dropped = index_.dropped(subscription.channel);
+    if (dropped > std::max(cursor, subscription.got)) lost = std::max(lost, dropped);
   }
-  if (lost <= cursor) return true;
+  if (lost == 0) return true;
   // One gap for all of it: whatever is older than what is left.
   lost = std::max(lost, before_oldest());
   const std::uint64_t epoch = log_.epoch();

@@ -67,6 +67,7 @@ void Connection::on_ready(std::uint32_t events) {
   if (state_ == State::Closed) return;
   if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
     // Both directions are over: nobody is there to be answered.
+    if (state_ == State::Held && (events & EPOLLERR) == 0) hear_last_words();
     vanish();
     return;
   }
@@ -120,7 +121,12 @@ void Connection::take_in(std::string_view bytes) {
     }
     if (session_->paused()) break;
   }
-  if (state_ == State::Closed || state_ == State::Held) return;
+  if (state_ == State::Closed) return;
+  if (state_ == State::Held) {
+    // Of a handler on the loop: what came behind the request is the first that its client says.
+    if (held_->listens()) leftover_.assign(bytes.substr(used));
+    return;
+  }
   if (used < bytes.size() && !error_) {
     leftover_.assign(bytes.substr(used));
     if (state_ == State::Reading) queue_again();  // its budget is used up
@@ -512,7 +518,8 @@ void Connection::update_interest() {
   std::uint32_t events = 0;
   if (state_ == State::Held) {
     // The end of a client that is not read comes behind what it has said.
-    if (!input_parked_) events = EPOLLRDHUP | (held_->wants_input() ? EPOLLIN : 0U);
+    const bool wanted = held_ != nullptr && held_->wants_input();  // null: its first bytes are on their way
+    if (!input_parked_) events = EPOLLRDHUP | (wanted ? EPOLLIN : 0U);
     if (output_blocked_) events |= EPOLLOUT;
     shared_.loop.want(*this, events);
     return;

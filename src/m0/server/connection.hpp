@@ -86,6 +86,7 @@ class Connection final : public net::Watched, private http::SessionEvents, priva
   void hold(const held::Admission& wanted);
   void on_ready_held(std::uint32_t events);
   void read_held();
+  void hear_last_words();
   void take_in_held(std::span<char> bytes);
   void go_on_held();
   void queue_write();

@@ -21,7 +21,7 @@ void Connection::hold(const held::Admission& wanted) {
   held_ = shared_.held->open(*this, *exchange_, wanted, sender_.take_unsent(*exchange_));
   release_exchange();
   session_.reset();
-  if (held_->wants_input()) {
+  if (held_->listens()) {
     input_parked_ = true;  // what came with the request is the first of it
     queue_again();
   } else {
@@ -58,6 +58,18 @@ void Connection::read_held() {
     case net::Moved::What::WouldBlock: return;
     case net::Moved::What::Ended:
     case net::Moved::What::Gone: close(false); return;
+  }
+}
+
+void Connection::hear_last_words() {
+  // A Unix socket says that its peer is gone while there still is something to read.
+  constexpr int kMostReads = 16;
+  for (int reads = 0; reads < kMostReads && state_ == State::Held && held_->wants_input(); ++reads) {
+    if (input_parked_) {
+      go_on_held();
+    } else {
+      read_held();
+    }
   }
 }
 

@@ -85,7 +85,7 @@ class Worker final : private net::TurnSteps, private RequestSink, private handle
   void answered(const handler::Exchange& exchange, int status, std::uint64_t body_bytes, bool complete) override;
 
   // handler::PostOffice
-  bool has_room(std::string_view path) override { return dispatcher_.has_room_for_message(path); }
+  bool has_room(std::string_view path) override { return !pool_stopping_ && dispatcher_.has_room_for_message(path); }
   handler::Exchange* take_exchange() override { return shared_.exchanges.take(); }
   Submitted post(handler::Exchange& exchange) override;
   void give_back(handler::Exchange& exchange, std::uint64_t body_bytes) override;
