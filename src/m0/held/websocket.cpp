@@ -39,11 +39,11 @@ WebSocket::~WebSocket() { common_.incomplete_bytes -= session_.held_bytes(); }
 std::size_t WebSocket::receive(std::span<char> bytes) {
   awaits_sign_ = false;
   const std::size_t before = session_.held_bytes();
-  std::optional<std::string> ping;
-  ping_ = &ping;
+  Pings pings;
+  pings_ = &pings;
   const std::size_t used = session_.receive(bytes, *this);
-  answer_ping();
-  ping_ = nullptr;
+  answer_pings();
+  pings_ = nullptr;
   common_.incomplete_bytes += session_.held_bytes();
   common_.incomplete_bytes -= before;
   if (session_.held_bytes() > before && common_.incomplete_bytes > kMostIncomplete) {
@@ -63,19 +63,23 @@ void WebSocket::on_message(Opcode kind, std::string_view payload) {
   if (!wants_input()) session_.pause();
 }
 
-// RFC 6455 5.5.3: the last of several will do. Thousands fit into one read, and each answer would be a write.
-void WebSocket::on_ping(std::string_view payload) { *ping_ = payload; }
+void WebSocket::on_ping(std::string_view payload) {
+  if (++pings_->count <= Pings::kEach) {
+    websocket::append_frame(pings_->pongs, {.opcode = Opcode::Pong}, payload);
+  } else {
+    pings_->last = payload;
+  }
+}
 
-void WebSocket::answer_ping() {
-  if (!*ping_) return;
-  std::string pong;
-  websocket::append_frame(pong, {.opcode = Opcode::Pong}, **ping_);
-  ping_->reset();
-  say_lightly(pong);
+void WebSocket::answer_pings() {
+  if (pings_->count == 0) return;
+  if (pings_->count > Pings::kEach) websocket::append_frame(pings_->pongs, {.opcode = Opcode::Pong}, pings_->last);
+  say_lightly(pings_->pongs);
+  *pings_ = Pings();
 }
 
 void WebSocket::on_close(std::uint16_t code, std::string_view) {
-  answer_ping();
+  answer_pings();
   set_close_code(code);
   std::string frame;
   // 1010 is a client's alone to send.

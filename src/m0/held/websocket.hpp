@@ -1,7 +1,6 @@
 #pragma once
 // A held WebSocket.
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,12 +40,20 @@ class WebSocket final : public Client, private websocket::SessionEvents {
   void on_close(std::uint16_t code, std::string_view reason) override;
   void on_violation(std::uint16_t code, const char* why) override;
 
-  void answer_ping();
+  /// Of one receive(). Thousands fit into it, and each answer would be a write: a few are answered, and the last (RFC
+  /// 6455 5.5.3 asks for no more).
+  struct Pings {
+    static constexpr unsigned kEach = 16;
+    unsigned count = 0;
+    std::string pongs;
+    std::string last;
+  };
+  void answer_pings();
   void close(std::uint16_t code, std::string_view reason) noexcept;
 
   const WebSocketEncoding& encoding_;
   websocket::Session session_;
-  std::optional<std::string>* ping_ = nullptr;  // what is to be answered behind a receive()
+  Pings* pings_ = nullptr;  // what is to be answered behind a receive()
   bool awaits_sign_ = false;  // a ping is out, and nothing came since
 };
 

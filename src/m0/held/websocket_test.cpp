@@ -447,14 +447,16 @@ TEST_F(WebSocketTest, AFarewellIsBoundedHoweverSeldomItsSignsOfLifeAre) {
   EXPECT_EQ(socket_.ends, 1);
 }
 
-TEST_F(WebSocketTest, OfManyPingsInOneReadTheLastIsAnswered) {
+TEST_F(WebSocketTest, OfManyPingsInOneReadAFewAreAnsweredAndTheLast) {
   start();
   std::string bytes;
   for (int i = 0; i < 1000; ++i) {
     websocket::append_client_frame(bytes, {.opcode = Opcode::Ping}, {1, 2, 3, 4}, std::to_string(i));
   }
   EXPECT_EQ(client_->receive(bytes), bytes.size());
-  EXPECT_EQ(sent(), frame(Opcode::Pong, "999"));
+  std::string expected;
+  for (int i = 0; i < 16; ++i) expected += frame(Opcode::Pong, std::to_string(i));
+  EXPECT_EQ(sent(), expected + frame(Opcode::Pong, "999"));
   bytes.clear();
   websocket::append_client_frame(bytes, {.opcode = Opcode::Ping}, {1, 2, 3, 4}, "before");
   websocket::append_client_frame(bytes, {.opcode = Opcode::Close}, {1, 2, 3, 4}, closing(1000).substr(2));
