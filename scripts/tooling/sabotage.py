@@ -1,7 +1,7 @@
 """Breaks one rule at a time and demands that the test which guards it turns red.
 
-Works on a copy of the checkout in build/sabotage with a build tree of its own that is kept, so that a mutation costs the
-compilation of one file, the linking of one test binary and the run of one test.
+Works on copies of the checkout in build/sabotage, each with a build tree of its own that is kept, so that a mutation
+costs the compilation of one file, the linking of one test binary and the run of one test.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import threading
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from tooling.tally import Outcome, failed, passed
 
 TABLE = ROOT / "tests" / "tooling" / "sabotage.toml"
 HOME = ROOT / "build" / "sabotage"
+LANES = 2
 COPIED = ("src", "include", "cmake", "CMakeLists.txt", "CMakePresets.json")
 
 
@@ -59,79 +62,106 @@ def copy_changed(source: Path, target: Path) -> None:
             path.unlink()
 
 
-def prepare() -> str:
-    """The copy, configured; what went wrong, or nothing."""
-    tree = HOME / "tree"
-    tree.mkdir(parents=True, exist_ok=True)
-    for name in COPIED:
-        if (ROOT / name).is_dir():
-            copy_changed(ROOT / name, tree / name)
-        elif not (tree / name).exists() or (tree / name).read_bytes() != (ROOT / name).read_bytes():
-            shutil.copyfile(ROOT / name, tree / name)
-    options = ["-DM0_PYTHON=OFF", "-DM0_BENCHMARKS=OFF", "-DCMAKE_BUILD_TYPE=Debug"]
-    done = run(["cmake", "--preset", "release", "-S", tree, "-B", HOME / "build", *options], 120)
-    return "" if done.code == 0 else done.output
+@dataclass(frozen=True)
+class Lane:
+    """A copy of the checkout and a build tree: what one mutation at a time happens in."""
 
+    home: Path
 
-def build(binary: str) -> Finished:
-    return run(["ninja", "-C", HOME / "build", binary], 600)
+    @property
+    def tree(self) -> Path:
+        return self.home / "tree"
 
+    def prepare(self) -> str:
+        """The copy, configured; what went wrong, or nothing."""
+        self.tree.mkdir(parents=True, exist_ok=True)
+        for name in COPIED:
+            if (ROOT / name).is_dir():
+                copy_changed(ROOT / name, self.tree / name)
+            elif not (self.tree / name).exists() or (self.tree / name).read_bytes() != (ROOT / name).read_bytes():
+                shutil.copyfile(ROOT / name, self.tree / name)
+        options = ["-DM0_PYTHON=OFF", "-DM0_BENCHMARKS=OFF", "-DCMAKE_BUILD_TYPE=Debug"]
+        done = run(["cmake", "--preset", "release", "-S", self.tree, "-B", self.home / "build", *options], 120)
+        return "" if done.code == 0 else done.output
 
-def run_case(mutation: Mutation) -> tuple[Finished, int, int]:
-    """How it ended, how many cases ran, how many of them failed by an assertion."""
-    found = list((HOME / "build").rglob(mutation.binary))
-    with tempfile.TemporaryDirectory() as directory:
-        report = Path(directory) / "report.json"
-        options = [f"--gtest_filter={mutation.case}", f"--gtest_output=json:{report}", "--gtest_brief=1"]
-        done = run([found[0], *options], 120)
-        counts = json.loads(report.read_text()) if report.exists() else {}
-    return done, int(counts.get("tests", 0)), int(counts.get("failures", 0))
+    def build(self, binary: str) -> Finished:
+        # What one lane has compiled the compiler's cache gives to the other.
+        env = {"CCACHE_BASEDIR": str(self.home), "CCACHE_NOHASHDIR": "1"}
+        return run(["ninja", "-C", self.home / "build", binary], 900, env)
 
+    def run_case(self, mutation: Mutation) -> tuple[Finished, int, int]:
+        """How it ended, how many cases ran, how many of them failed by an assertion."""
+        found = list((self.home / "build").rglob(mutation.binary))
+        with tempfile.TemporaryDirectory() as directory:
+            report = Path(directory) / "report.json"
+            options = [f"--gtest_filter={mutation.case}", f"--gtest_output=json:{report}", "--gtest_brief=1"]
+            done = run([found[0], *options], 120)
+            counts = json.loads(report.read_text()) if report.exists() else {}
+        return done, int(counts.get("tests", 0)), int(counts.get("failures", 0))
 
-def attempt(mutation: Mutation) -> Outcome:
-    path = HOME / "tree" / mutation.file
-    text = path.read_text() if path.exists() else ""
-    if text.count(mutation.old) != 1:
-        return failed(mutation.name, f"its line stands {text.count(mutation.old)} times in {mutation.file}, not once")
-    try:
-        path.write_text(text.replace(mutation.old, mutation.new))
-        built = build(mutation.binary)
+    def attempt(self, mutation: Mutation) -> Outcome:
+        path = self.tree / mutation.file
+        text = path.read_text() if path.exists() else ""
+        if text.count(mutation.old) != 1:
+            count = text.count(mutation.old)
+            return failed(mutation.name, f"its line stands {count} times in {mutation.file}, not once")
+        try:
+            path.write_text(text.replace(mutation.old, mutation.new))
+            built = self.build(mutation.binary)
+            if built.code != 0:
+                return failed(mutation.name, f"the mutation does not compile\n{built.output[-2000:]}")
+            done, tests, failures = self.run_case(mutation)
+        finally:
+            path.write_text(text)
+        if tests == 0:
+            return failed(
+                mutation.name, f"{mutation.test} does not exist or did not come to its end (exit code {done.code})"
+            )
+        if failures == 0:
+            return failed(mutation.name, f"{mutation.test} stays green")
+        return passed(mutation.name)
+
+    def run_binary(self, binary: str, mutations: list[Mutation]) -> list[Outcome]:
+        """All mutations that the tests of one binary guard against."""
+        built = self.build(binary)
         if built.code != 0:
-            return failed(mutation.name, f"the mutation does not compile\n{built.output[-2000:]}")
-        done, tests, failures = run_case(mutation)
-    finally:
-        path.write_text(text)
-    if tests == 0:
-        return failed(
-            mutation.name, f"{mutation.test} does not exist or did not come to its end (exit code {done.code})"
-        )
-    if failures == 0:
-        return failed(mutation.name, f"{mutation.test} stays green")
-    return passed(mutation.name)
+            return [failed(f"sabotage: {binary}", f"it does not build\n{built.output[-2000:]}")]
+        outcomes: list[Outcome] = []
+        # Green before, or red says nothing: all of them while nothing is broken.
+        for mutation in mutations:
+            done, tests, failures = self.run_case(mutation)
+            if tests == 0 or failures or done.code != 0:
+                detail = f"{mutation.test} is not green to begin with ({tests} cases ran)"
+                outcomes.append(failed(mutation.name, detail))
+        if outcomes:
+            return outcomes
+        for mutation in sorted(mutations, key=lambda each: each.file):
+            outcome = self.attempt(mutation)
+            outcomes.append(outcome)
+            print(f"{outcome.name}: {'caught' if outcome.kind.value == 'passed' else outcome.detail}", flush=True)
+        return outcomes
 
 
 def run_all() -> list[Outcome]:
-    mutations = read_table(TABLE)
-    problem = prepare()
-    if problem:
-        return [failed("sabotage", f"the copy cannot be configured\n{problem}")]
-    outcomes: list[Outcome] = []
-    healthy: dict[str, bool] = {}
-    for mutation in sorted(mutations, key=lambda mutation: (mutation.binary, mutation.file)):
-        if mutation.binary not in healthy:
-            built = build(mutation.binary)
-            healthy[mutation.binary] = built.code == 0
-            if built.code != 0:
-                outcomes.append(failed(f"sabotage: {mutation.binary}", f"it does not build\n{built.output[-2000:]}"))
-        if not healthy[mutation.binary]:
-            continue
-        # Green before, or red says nothing.
-        done, tests, failures = run_case(mutation)
-        if tests == 0 or failures or done.code != 0:
-            outcomes.append(failed(mutation.name, f"{mutation.test} is not green to begin with ({tests} cases ran)"))
-            continue
-        outcome = attempt(mutation)
-        build(mutation.binary)
-        outcomes.append(outcome)
-        print(f"{outcome.name}: {'caught' if outcome.kind.value == 'passed' else outcome.detail}", flush=True)
-    return outcomes
+    """Side by side on two processors: a mutation costs one compilation, which is one process's work."""
+    by_binary: dict[str, list[Mutation]] = {}
+    for mutation in read_table(TABLE):
+        by_binary.setdefault(mutation.binary, []).append(mutation)
+    lanes = [Lane(HOME / str(number)) for number in range(min(LANES, len(by_binary)))]
+    for lane in lanes:
+        if problem := lane.prepare():
+            return [failed("sabotage", f"the copy cannot be configured\n{problem}")]
+    waiting = sorted(by_binary, key=lambda binary: len(by_binary[binary]), reverse=True)
+    lock = threading.Lock()
+
+    def work(lane: Lane) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        while True:
+            with lock:
+                if not waiting:
+                    return outcomes
+                binary = waiting.pop(0)
+            outcomes += lane.run_binary(binary, by_binary[binary])
+
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        return [outcome for outcomes in pool.map(work, lanes) for outcome in outcomes]
