@@ -58,9 +58,8 @@ TEST_F(WebSocketAdmission, AGoodHandshakeIsA101) {
 
 // RFC 6455 4.4 and RFC 9110 15.5.22.
 TEST_F(WebSocketAdmission, AnotherVersionIsToldWhatIsSpokenHere) {
-  for (const Fields& fields :
-       {handshake({{"Sec-WebSocket-Version", "8"}}, "Sec-WebSocket-Version"), handshake({}, "Sec-WebSocket-Version"),
-        handshake({}, "Upgrade")}) {
+  for (const Fields& fields : {handshake({{"Sec-WebSocket-Version", "8"}}, "Sec-WebSocket-Version"),
+                               handshake({}, "Sec-WebSocket-Version"), handshake({}, "Upgrade")}) {
     ASSERT_FALSE(admitted(fields));
     EXPECT_EQ(status(), 426);
     EXPECT_EQ(answered("Sec-WebSocket-Version"), "13");
@@ -100,8 +99,8 @@ TEST_F(WebSocketAdmission, CompressionIsAgreedOnWhereTheWindowIsLargeEnough) {
   ASSERT_TRUE(admitted(handshake({{"Sec-WebSocket-Extensions", "permessage-deflate; server_max_window_bits=11"}})));
   EXPECT_FALSE(admission_->deflate);
   EXPECT_EQ(admission_->switching.find("Sec-WebSocket-Extensions"), std::string::npos);
-  ASSERT_TRUE(admitted(handshake(
-      {{"Sec-WebSocket-Extensions", "permessage-deflate; server_max_window_bits=11, permessage-deflate"}})));
+  ASSERT_TRUE(admitted(
+      handshake({{"Sec-WebSocket-Extensions", "permessage-deflate; server_max_window_bits=11, permessage-deflate"}})));
   EXPECT_TRUE(admission_->deflate);
 }
 
