@@ -380,6 +380,46 @@ TEST_F(WebSocketTest, AnAnswerReplacesTheChannels) {
   EXPECT_EQ(sent(), text("3") + text("6") + text("7")) << "nothing twice, and of the new one all since the message";
 }
 
+TEST_F(WebSocketTest, WhoJoinsAChannelGetsNothingOfWhatWasSaidBefore) {
+  start({.channels = {"quiet"}});
+  for (int i = 0; i < 3; ++i) publish("before", "secret");
+  turns();
+  hear("join");
+  office_.posted.front()->log_position = registry_.arrival();
+  publish("meanwhile", "secret");
+  office_.answer(204, "", {{"M0-Channel", "secret, quiet"}});
+  turns();
+  EXPECT_EQ(sent(), text("meanwhile"));
+}
+
+TEST_F(WebSocketTest, NorHasItMissedAnythingThere) {
+  start({.channels = {"quiet"}});
+  for (int i = 0; i < 3000; ++i) publish("so many that the first have left the log", "busy");
+  turns();
+  hear("join");
+  office_.posted.front()->log_position = registry_.arrival();
+  office_.answer(204, "", {{"M0-Channel", "busy"}});
+  publish("after", "busy");
+  turns();
+  EXPECT_EQ(sent(), text("after"));
+  EXPECT_EQ(socket_.ends, 0);
+}
+
+TEST_F(WebSocketTest, WhoLeavesInTheMiddleOfAFrameGetsTheRestOfIt) {
+  start();
+  socket_.room = 4;
+  publish("a long event");
+  publish("never sent");
+  turns();
+  hear(closing(4002).substr(2), Opcode::Close);
+  EXPECT_EQ(socket_.ends, 0);
+  socket_.room = 1 << 20;
+  client_->writable();
+  turns();
+  EXPECT_EQ(sent(), text("a long event") + closing(4002));
+  EXPECT_EQ(socket_.ending, Ending::Orderly);
+}
+
 TEST_F(WebSocketTest, InTheMiddleOfAFrameTheChannelsWait) {
   start({.channels = {"a"}});
   hear("join");
