@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from harness.event_stream import EventStream, hold
 from harness.processes import status_field
 from harness.server import Server
-from harness.web_socket import WebSocket
+from harness.waiting import wait_until
+from harness.web_socket import BINARY, WebSocket, frame, talk
 
 
 def resident(server: Server) -> int:
@@ -76,3 +77,17 @@ def test_what_comes_and_goes_leaves_nothing(serve: Callable[..., Server]) -> Non
     few = come_and_go(1000)
     many = come_and_go(2000)
     assert many - few < 1024
+
+
+def test_messages_that_have_begun_to_arrive_have_a_bound_in_all(serve: Callable[..., Server]) -> None:
+    """Those that are complete have one too: a socket is not read any more."""
+    server = serve("talk", "--workers", "1")
+    before = resident(server)
+    sockets = [talk(server, "half") for _ in range(200)]
+    for socket in sockets:
+        socket.client.send(frame(b"x" * ((1 << 20) - 1), BINARY)[:-1])
+    wait_until(lambda: sum(socket.client.has_bytes() for socket in sockets) > 100, "who goes beyond is told")
+    grown = max(resident(server) for _ in range(50)) - before
+    for socket in sockets:
+        socket.client.close()
+    assert grown < 100 * 1024

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,9 +37,18 @@ def native(name: str = "tests/native/native_program") -> list[str]:
     return [str(Path(build) / name)]
 
 
+@functools.cache
+def _runtime() -> str:
+    """The user's runtime directory: what the tests' servers leave there is not the machine's."""
+    folder = tempfile.mkdtemp(prefix="m0-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     env = {k: v for k, v in os.environ.items() if k not in _FOREIGN and not k.startswith("M0_")}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
+    env["XDG_RUNTIME_DIR"] = _runtime()
     return {**env, **(extra or {})}
 
 
