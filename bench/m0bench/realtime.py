@@ -40,8 +40,7 @@ class Plan:
     rate: float = 5.0
     bytes: int = 100
     at_once: int = 16
-    # Also of a server that manages twenty thousand deliveries a second.
-    patience: float = 300.0
+    patience: float = 10.0  # without any delivery
 
     def cases(self) -> list[Case]:
         sizes = (FEW, MANY)
