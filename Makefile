@@ -13,7 +13,7 @@ FUZZ_SECONDS ?= 60
 # More words for scripts/test.
 TEST_OPTIONS ?=
 
-.PHONY: help demo build test test-unit test-blackbox lint format bench probe fuzz sanitize sabotage wheel install clean
+.PHONY: help demo build test test-unit test-blackbox lint format bench bench-realtime probe soak fuzz sanitize sabotage wheel install clean
 .DEFAULT_GOAL := help
 
 help:
@@ -77,6 +77,19 @@ bench:
 	@scripts/setup build bench
 	@scripts/build release
 	@bench/run
+
+## make bench-realtime  fan-out beside nchan and Pushpin, where they are installed: a table, and a JSON file in bench/results
+bench-realtime:
+	@scripts/setup build
+	@scripts/setup realtime || echo "what is missing of the peers is left out"
+	@scripts/build release
+	@bench/realtime
+
+## make soak            realtime under load for minutes: stalled clients, mass comebacks, kills, 10,000 held connections
+soak:
+	@scripts/setup build test
+	@scripts/build release
+	@$(PYTHON) tests/soak
 
 ## make probe           the route that blocks beside the one that does not: tables, and what they must show
 probe:

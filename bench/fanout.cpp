@@ -1,22 +1,20 @@
-// Opens many event streams, publishes, and counts what comes: one measurement as a line of JSON.
+// Opens many event streams or WebSockets, publishes, and counts what comes: one measurement as a line of JSON.
 //
 //   burst   publishes one after the other, each as soon as the one before was answered; then waits until every
 //           subscriber has every event
 //   paced   so many publishes a second; latency counts from when one was sent to when a subscriber read it
 //
-// An event's data is "~" and its number in eight digits, then dots up to --bytes: each "~" that arrives is a delivery.
-// Subscribers come from 127.0.0.2 and up, 5,000 an address, so that ports suffice.
+// An event's data is "~" and its number in eight digits, then dots up to --bytes. What is published is a GET whose
+// target has the data for its {}, or with --body a POST. Any server will do that answers a subscription with 200 or
+// 101.
 
 #include <CLI/CLI.hpp>
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -27,117 +25,161 @@
 
 #include "m0/base/fd.hpp"
 
+#include "answer_reader.hpp"
+#include "delivery_reader.hpp"
+#include "endpoint.hpp"
 #include "latencies.hpp"
+#include "process_cpu.hpp"
 
 namespace m0::bench {
 namespace {
 
 struct Options {
-  std::uint16_t port = 0;
+  std::string subscribe;
+  std::string publish;
+  std::string body;
+  bool websocket = false;
+  std::vector<pid_t> processes;
   unsigned subscribers = 1000;
+  unsigned at_once = 16;
   unsigned events = 200;
   unsigned bytes = 100;
   double rate = 0;  // a second; 0: a burst
-  double patience = 60;
-  // What is asked; {} in the publisher's target is the data.
-  std::string subscribe = "/hold?channel=a";
-  std::string publish = "/publish?channel=a&data={}";
+  double patience = 10;
 };
+
+constexpr unsigned kPerAddress = 5000;
+constexpr std::uint8_t kFirstAddress = 2;
 
 [[noreturn]] void fail(const char* what) { throw std::runtime_error(what); }
 
-base::Fd connect_to(std::uint16_t port, unsigned from) {
-  base::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in own{};
-  own.sin_family = AF_INET;
-  own.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + from / 5000);
-  const int one = 1;
-  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0) fail("bind");
-  sockaddr_in server{};
-  server.sin_family = AF_INET;
-  server.sin_port = htons(port);
-  server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&server), sizeof server) != 0) fail("connect");
-  return fd;
+std::string filled(std::string_view pattern, std::string_view data) {
+  const std::size_t place = pattern.find("{}");
+  if (place == std::string_view::npos) return std::string(pattern);
+  return fmt::format("{}{}{}", pattern.substr(0, place), data, pattern.substr(place + 2));
 }
 
-void send_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) fail("send");
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
+std::string subscription(const Endpoint& at, bool websocket) {
+  return fmt::format("GET {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{}\r\n", at.target, at.port,
+                     websocket ? "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                               : "Accept: text/event-stream\r\n");
+}
+
+/// One publish after the other. The connection is opened anew where the server closes it.
+class Publisher {
+ public:
+  Publisher(const Options& options, int epoll, std::uint64_t tag)
+      : options_(options), at_(Endpoint::parse(options.publish)), epoll_(epoll), tag_(tag) {}
+
+  void send(std::string_view data) {
+    if (!fd_) connect();
+    const std::string body = filled(options_.body, data);
+    const std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n", body.empty() ? "GET" : "POST",
+                                         filled(at_.target, data), at_.port);
+    const std::string length = body.empty() ? "" : fmt::format("Content-Length: {}\r\n", body.size());
+    send_all(fd_.get(), fmt::format("{}{}\r\n{}", head, length, body));
   }
-}
 
-std::string get(const std::string& target) { return "GET " + target + " HTTP/1.1\r\nHost: bench\r\n\r\n"; }
+  /// Whether the answer is complete.
+  bool receive() {
+    std::array<char, 4096> piece;
+    const ssize_t got = ::recv(fd_.get(), piece.data(), piece.size(), 0);
+    if (got <= 0) fail("the publisher was not answered");
+    const AnswerReader::State state = reader_.feed({piece.data(), static_cast<std::size_t>(got)});
+    if (state == AnswerReader::State::Reading) return false;
+    if (state == AnswerReader::State::Bad || reader_.status() / 100 != 2) fail("the publisher was refused");
+    if (reader_.closes()) fd_.reset();
+    reader_.reset();
+    return true;
+  }
 
-/// One subscriber's bytes: counts what arrives, and finds each event's number across the pieces.
+ private:
+  void connect() {
+    fd_ = connect_from(1, at_.port);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = tag_;
+    ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd_.get(), &event);
+  }
+
+  const Options& options_;
+  Endpoint at_;
+  base::Fd fd_;
+  AnswerReader reader_;
+  int epoll_;
+  std::uint64_t tag_;
+};
+
 struct Subscriber {
   base::Fd fd;
-  std::uint32_t number = 0;
-  std::uint8_t digits = 8;  // read of the number; 8: outside of one
+  DeliveryReader reader;
 };
 
 class FanOut {
  public:
-  explicit FanOut(const Options& options) : options_(options), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {}
+  explicit FanOut(const Options& options)
+      : options_(options),
+        at_(Endpoint::parse(options.subscribe)),
+        epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+        publisher_(options, epoll_.get(), kPublisher) {}
 
   void open() {
     subscribers_.resize(options_.subscribers);
-    for (unsigned i = 0; i < options_.subscribers; ++i) {
-      subscribers_[i].fd = connect_to(options_.port, i);
-      const int fd = subscribers_[i].fd.get();
-      send_all(fd, get(options_.subscribe));
-      std::string head;
-      while (head.find("\r\n\r\n") == std::string::npos) {
-        std::array<char, 4096> piece;
-        const ssize_t got = ::recv(fd, piece.data(), piece.size(), 0);
-        if (got <= 0) fail("a subscriber was not answered");
-        head.append(piece.data(), static_cast<std::size_t>(got));
+    const std::string question = subscription(at_, options_.websocket);
+    for (unsigned from = 0; from < options_.subscribers; from += options_.at_once) {
+      const unsigned until = std::min(options_.subscribers, from + options_.at_once);
+      for (unsigned i = from; i < until; ++i) {
+        subscribers_[i].fd = connect_from(static_cast<std::uint8_t>(kFirstAddress + i / kPerAddress), at_.port);
+        send_all(subscribers_[i].fd.get(), question);
       }
-      if (!head.starts_with("HTTP/1.1 200")) fail("a subscriber was refused");
-      epoll_event event{};
-      event.events = EPOLLIN;
-      event.data.u32 = i;
-      ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+      for (unsigned i = from; i < until; ++i) opened(i);
     }
-    publisher_ = connect_to(options_.port, 0);
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.u32 = kPublisher;
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, publisher_.get(), &event);
   }
 
   void run() {
     const std::uint64_t expected = std::uint64_t{options_.subscribers} * options_.events;
-    began_ = base::now();
-    const base::Instant limit = began_ + seconds(options_.patience);
+    const double cpu_before = cpu_seconds(options_.processes);
+    began_ = last_ = base::now();
     publish();
     while (delivered_ < expected || answered_ < options_.events) {
       const base::Instant now = base::now();
-      if (now > limit) break;
+      if (now > last_ + seconds(options_.patience)) break;
       if (published_ < options_.events && due(now)) publish();
       std::array<epoll_event, 64> events;  // few: the publisher's answer is not to wait behind many
       const int ready = ::epoll_wait(epoll_.get(), events.data(), events.size(), 1);
       for (int i = 0; i < ready; ++i) {
-        const std::uint32_t who = events[static_cast<std::size_t>(i)].data.u32;
+        const std::uint64_t who = events[static_cast<std::size_t>(i)].data.u64;
         who == kPublisher ? read_answer() : read_events(subscribers_[who]);
       }
     }
-    const double took = std::chrono::duration<double>(last_ - began_).count();
-    fmt::print(
-        "{{\"subscribers\":{},\"events\":{},\"delivered\":{},\"expected\":{},\"seconds\":{:.4f},"
-        "\"per_second\":{:.0f},\"p50_ms\":{:.2f},\"p99_ms\":{:.2f}}}\n",
-        options_.subscribers, options_.events, delivered_, expected, took, static_cast<double>(delivered_) / took,
-        latencies_.percentile_ms(0.5), latencies_.percentile_ms(0.99));
+    tell(expected, cpu_seconds(options_.processes) - cpu_before);
   }
 
  private:
-  static constexpr std::uint32_t kPublisher = ~std::uint32_t{0};
+  static constexpr std::uint64_t kPublisher = ~std::uint64_t{0};
 
   static base::Duration seconds(double count) {
     return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(count));
+  }
+
+  /// Waits for the head of the answer. What comes behind it in the same piece is no event yet: none is published.
+  void opened(unsigned index) {
+    const int fd = subscribers_[index].fd.get();
+    std::string head;
+    while (head.find("\r\n\r\n") == std::string::npos) {
+      std::array<char, 4096> piece;
+      const ssize_t got = ::recv(fd, piece.data(), piece.size(), 0);
+      if (got <= 0) throw std::runtime_error(fmt::format("subscriber {} was not answered", index));
+      head.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    if (!head.starts_with(options_.websocket ? "HTTP/1.1 101" : "HTTP/1.1 200")) {
+      throw std::runtime_error(fmt::format("subscriber {} was refused: {}", index, head.substr(0, head.find('\r'))));
+    }
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = index;
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
   }
 
   [[nodiscard]] bool due(base::Instant now) const {
@@ -150,16 +192,11 @@ class FanOut {
     data.resize(options_.bytes, '.');
     sent_.push_back(base::now());
     ++published_;
-    send_all(publisher_.get(), get(fmt::format(fmt::runtime(options_.publish), data)));
+    publisher_.send(data);
   }
 
   void read_answer() {
-    std::array<char, 4096> piece;
-    const ssize_t got = ::recv(publisher_.get(), piece.data(), piece.size(), 0);
-    if (got <= 0) fail("the publisher was not answered");
-    if (!std::string_view(piece.data(), static_cast<std::size_t>(got)).starts_with("HTTP/1.1 200")) {
-      fail("the publisher was refused");
-    }
+    if (!publisher_.receive()) return;
     ++answered_;
     if (published_ < options_.events && due(base::now())) publish();
   }
@@ -168,28 +205,30 @@ class FanOut {
     const ssize_t got = ::recv(subscriber.fd.get(), buffer_.data(), buffer_.size(), 0);
     if (got <= 0) fail("a subscriber's connection ended");
     const base::Instant now = base::now();
-    std::string_view bytes(buffer_.data(), static_cast<std::size_t>(got));
-    while (!bytes.empty()) {
-      if (subscriber.digits == 8) {
-        const std::size_t mark = bytes.find('~');
-        if (mark == std::string_view::npos) break;
-        bytes.remove_prefix(mark + 1);
-        subscriber.digits = 0;
-        subscriber.number = 0;
-        continue;
-      }
-      subscriber.number = subscriber.number * 10 + static_cast<std::uint32_t>(bytes.front() - '0');
-      bytes.remove_prefix(1);
-      if (++subscriber.digits < 8) continue;
+    subscriber.reader.feed({buffer_.data(), static_cast<std::size_t>(got)}, [this, now](std::uint32_t number) {
       ++delivered_;
-      latencies_.add(now - sent_.at(subscriber.number));
-    }
+      latencies_.add(now - sent_.at(number));
+    });
     last_ = now;
   }
 
+  void tell(std::uint64_t expected, double cpu) {
+    std::uint64_t repeated = 0;
+    for (const Subscriber& subscriber : subscribers_) repeated += subscriber.reader.repeated();
+    const double took = std::chrono::duration<double>(last_ - began_).count();
+    const auto delivered = static_cast<double>(delivered_);
+    fmt::print(
+        "{{\"subscribers\":{},\"events\":{},\"delivered\":{},\"lost\":{},\"repeated\":{},\"seconds\":{:.4f},"
+        "\"per_second\":{:.0f},\"cpu_us\":{:.4f},\"p50_ms\":{:.3f},\"p99_ms\":{:.3f}}}\n",
+        options_.subscribers, options_.events, delivered_, expected - delivered_, repeated, took,
+        took > 0 ? delivered / took : 0, delivered_ > 0 ? cpu * 1e6 / delivered : 0, latencies_.percentile_ms(0.5),
+        latencies_.percentile_ms(0.99));
+  }
+
   const Options& options_;
+  Endpoint at_;
   base::Fd epoll_;
-  base::Fd publisher_;
+  Publisher publisher_;
   std::vector<Subscriber> subscribers_;
   std::vector<base::Instant> sent_;
   Latencies latencies_;
@@ -203,15 +242,18 @@ class FanOut {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("Event streams: deliveries a second, and how long they take");
-  app.add_option("--port", options.port)->required();
+  CLI::App app("Fan-out: deliveries a second, and how long they take");
+  app.add_option("--subscribe", options.subscribe, "URL of a subscription")->required();
+  app.add_option("--publish", options.publish, "URL of a publish, with {} for the data")->required();
+  app.add_option("--body", options.body, "publish by POST; {} is the data");
+  app.add_flag("--websocket", options.websocket, "subscribe by WebSocket instead of an event stream");
+  app.add_option("--process", options.processes, "a process of the server, whose CPU time is counted");
   app.add_option("--subscribers", options.subscribers);
+  app.add_option("--at-once", options.at_once, "subscriptions that are opened together")->check(CLI::PositiveNumber);
   app.add_option("--events", options.events);
   app.add_option("--bytes", options.bytes)->check(CLI::Range(9, 4000));
   app.add_option("--rate", options.rate, "publishes a second; 0: a burst");
-  app.add_option("--patience", options.patience, "seconds until it gives up what is missing");
-  app.add_option("--subscribe", options.subscribe, "target of a subscription");
-  app.add_option("--publish", options.publish, "target of a publish, with {} for the data");
+  app.add_option("--patience", options.patience, "seconds without any delivery until it gives up what is missing");
   CLI11_PARSE(app, argc, argv);
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);

@@ -1,4 +1,4 @@
-"""Measures m0serve beside its peers: what bench/run and bench/probe are made of.
+"""Measures m0serve beside its peers: what bench/run, bench/probe and bench/realtime are made of.
 
 servers      how each server is started, asked whether it is ready, and ended
 processes    CPU and memory of a server's process tree
@@ -12,4 +12,7 @@ report       JSON and Markdown
 probe_cells       the pool probe's rows, columns and geometries
 probe_assertions  what issue 4 asserts of them
 probe_report      its tables
+
+realtime_servers  m0serve, nchan and Pushpin, each started alone
+realtime          fan-out: the cases, the table, what issue 5 wants of it
 """

@@ -5,10 +5,20 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from .clients import Sample
-from .servers import Server
+
+
+class Named(Protocol):
+    """What is measured: a started server, or a way to start one."""
+
+    @property
+    def name(self) -> str:
+        ...
+
+
+Measured = TypeVar("Measured", bound=Named)
 
 
 @dataclass
@@ -50,10 +60,10 @@ def ratio(a: Row, b: Row, key: str) -> float:
 
 
 def take_turns(
-    servers: list[Server],
+    servers: list[Measured],
     cases: dict[str, Any],
     rounds: int | Callable[[Row], int],
-    measure: Callable[[Server, Any], Sample],
+    measure: Callable[[Measured, Any], Sample],
 ) -> Rows:
     """Every server in every case, `rounds` times. Servers are the innermost turn: what is compared is seconds apart.
 

@@ -103,10 +103,23 @@ def uwsgi(threads: int) -> Recipe:
 RAW_EPOLL = Recipe("raw epoll", "raw")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends a server that was started here, and all that it has started."""
+    family = processes.tree(process.pid)
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(_END_WITHIN)
+    except subprocess.TimeoutExpired:
+        for pid in family:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait()
 
 
 class Server:
@@ -116,7 +129,7 @@ class Server:
         self.recipe = recipe
         self.name = recipe.name
         self.path = path
-        self.port = _free_port()
+        self.port = free_port()
         LOGS.mkdir(parents=True, exist_ok=True)
         self.log = LOGS / f"{recipe.name}-{app}.log".replace(" ", "-").replace(":", "-")
         # What others set for their own servers must not reach these: all run at their defaults and the flags given.
@@ -165,15 +178,7 @@ class Server:
         raise CannotServe(f"{self.name}: no answer from {self.url}\n  " + "\n  ".join(said))
 
     def stop(self) -> None:
-        family = processes.tree(self.pid)
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(_END_WITHIN)
-        except subprocess.TimeoutExpired:
-            for pid in family:  # all ours: the tree of the one process started here
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            self.process.wait()
+        end(self.process)
 
 
 @contextlib.contextmanager
