@@ -84,6 +84,30 @@ def test_two_tabs_stay_in_step_and_survive_a_restart(serve: Callable[..., Server
     again.stop()
 
 
+def test_with_the_log_in_a_file_a_restart_is_no_gap(
+    serve: Callable[..., Server], browser: Browser, tmp_path: Path
+) -> None:
+    options = (*DEMO, "--event-log", str(tmp_path / "events"))
+    server = serve(*options)
+    tabs = [opened(browser, server), opened(browser, server)]
+    tell(tabs[0], "before the restart")
+    for tab in tabs:
+        tab.wait_text("news", "before the restart")
+    server.stop()
+    for tab in tabs:
+        tab.wait_text("chat-state", "coming back")
+        tab.wait_text("news-state", "coming back")
+    again = serve(*options, bind=[f"127.0.0.1:{server.port}"])
+    # A third tab tells it, perhaps before the others have come back.
+    tell(opened(browser, again), "while they were away")
+    for tab in tabs:
+        live(tab)
+        tab.wait_text("news", "while they were away")
+        assert "may have been missed" not in tab.text("news") + tab.text("chat")
+        assert tab.text("news").count("before the restart") == 1
+    again.stop()
+
+
 def test_who_is_in_the_room(serve: Callable[..., Server], browser: Browser) -> None:
     server = serve(*DEMO)
     ada, ben = opened(browser, server), opened(browser, server)
