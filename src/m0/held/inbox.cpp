@@ -42,11 +42,27 @@ constexpr http::Limits kOwnLimits{.max_line = ~std::size_t{0} / 2,
 /// itself. A middleware would compress what it is told is accepted, and a frame says of no coding.
 bool is_dropped(std::string_view name) noexcept {
   constexpr std::string_view kFamily = "sec-websocket-";
-  constexpr std::array<std::string_view, 21> kDropped{
-      "host",           "upgrade",           "connection",   "keep-alive",        "proxy-connection",    "te",
-      "trailer",        "content-length",    "expect",       "http2-settings",    "transfer-encoding",   "content-type",
-      "last-event-id",  "content-encoding",  "accept",       "accept-encoding",   "range",               "if-match",
-      "if-none-match",  "if-modified-since", "if-unmodified-since"};
+  constexpr std::array<std::string_view, 21> kDropped{"host",
+                                                      "upgrade",
+                                                      "connection",
+                                                      "keep-alive",
+                                                      "proxy-connection",
+                                                      "te",
+                                                      "trailer",
+                                                      "content-length",
+                                                      "expect",
+                                                      "http2-settings",
+                                                      "transfer-encoding",
+                                                      "content-type",
+                                                      "last-event-id",
+                                                      "content-encoding",
+                                                      "accept",
+                                                      "accept-encoding",
+                                                      "range",
+                                                      "if-match",
+                                                      "if-none-match",
+                                                      "if-modified-since",
+                                                      "if-unmodified-since"};
   return iequals(name.substr(0, kFamily.size()), kFamily) || handler::is_own_field(name) ||
          std::ranges::any_of(kDropped, [&](std::string_view each) { return iequals(each, name); });
 }
@@ -272,8 +288,9 @@ Answer Inbox::judge(handler::Exchange& exchange) {
 
 std::optional<std::string> Inbox::take_body(handler::Exchange& exchange) {
   if (exchange.response.head.fields.find("Content-Encoding").data() != nullptr) {
-    report(exchange, "the answer to a message is compressed, which a frame cannot say: leave the path out of the "
-                     "middleware that does it");
+    report(exchange,
+           "the answer to a message is compressed, which a frame cannot say: leave the path out of the "
+           "middleware that does it");
     return std::nullopt;
   }
   ResponseBody& body = exchange.response.body;

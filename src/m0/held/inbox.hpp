@@ -31,8 +31,8 @@ struct Answer {
 /// Who speaks: the held client. The loop.
 class Correspondent {
  public:
-  /// False: it calls Inbox::answer_taken() when it has sent it and done what it says, and until then no other message is
-  /// posted.
+  /// False: it calls Inbox::answer_taken() when it has sent it and done what it says, and until then no other message
+  /// is posted.
   [[nodiscard]] virtual bool take_answer(const Answer& answer) = 0;
   /// The inbox has room again.
   virtual void may_speak() = 0;

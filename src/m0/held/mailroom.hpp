@@ -55,7 +55,7 @@ class Mailroom {
   std::size_t busy_ = 0;                          // inboxes with something in them
   base::IntrusiveList<Inbox, QueueTag> no_lane_;  // whose lane was full
   base::IntrusiveList<Inbox, QueueTag> closing_;  // whose next event is a close, while enough of those are under way
-  base::IntrusiveList<Inbox, QueueTag> resumed_;   // whose client has taken its answer
+  base::IntrusiveList<Inbox, QueueTag> resumed_;  // whose client has taken its answer
   base::IntrusiveList<Inbox, UnreadTag> unread_;  // whose client is not read because too much waits in all
   std::vector<base::SlotHandle> dead_;
   base::SlotMap<Inbox> inboxes_;

@@ -53,7 +53,7 @@ class WebSocket final : public Client, private websocket::SessionEvents {
 
   const WebSocketEncoding& encoding_;
   websocket::Session session_;
-  Pings* pings_ = nullptr;  // what is to be answered behind a receive()
+  Pings* pings_ = nullptr;    // what is to be answered behind a receive()
   bool awaits_sign_ = false;  // a ping is out, and nothing came since
 };
 
