@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+import pytest
 from harness.server import Server
 from soak import comeback, kills, slow_views, stalled
+from soak.outcome import Outcome
 
 
 def test_clients_that_never_read_harm_nobody(serve: Callable[..., Server]) -> None:
@@ -42,3 +44,28 @@ def test_a_log_that_forgets_tells_so_to_who_comes_back(serve: Callable[..., Serv
     server = serve("load", "--workers", str(kills.WORKERS), "--event-log-size", "64k")
     size = kills.Size(kills=6, streams=3, sockets=3, publishers=4, seed=1, absent=250, padding=400)
     assert kills.run(server, size).broken == []
+
+
+def life(order: list[int], gap: tuple[int, int] | None = None) -> kills.Life:
+    """A subscriber's, in which `order` names its events and the end of its gap."""
+    ids = [f"0-{number}" for number in order]
+    events = [kills.Got(identity, "message", identity) for identity in ids if not gap or identity != f"0-{gap[1]}"]
+    return kills.Life(events=events, order=ids, gaps=[(f"0-{gap[0]}", f"0-{gap[1]}")] if gap else [], comebacks=1)
+
+
+@pytest.mark.parametrize(
+    ("other", "whole"),
+    [
+        (life([1, 2, 3, 4, 5]), True),
+        (life([1, 2, 4, 5], gap=(2, 4)), True),
+        (life([1, 2, 4, 5]), False),
+        (life([1, 2, 2, 3, 4, 5]), False),
+        (life([1, 3, 2, 4, 5]), False),
+        (life([1, 2, 3, 5], gap=(2, 3)), False),  # the gap is too short
+        (life([1, 2, 5, 4], gap=(2, 5)), False),  # the gap says that 4 is lost, and it comes
+    ],
+)
+def test_what_is_missing_or_comes_twice_is_noticed(other: kills.Life, whole: bool) -> None:
+    outcome = Outcome()
+    kills.judge(outcome, [life([1, 2, 3, 4, 5]), other], [f"0-{number}" for number in range(1, 6)])
+    assert (outcome.broken == []) is whole

@@ -171,7 +171,7 @@ def run(server: Server, size: Size) -> Outcome:
         for subscriber in subscribers:
             subscriber.join()
     known = [identity for publisher in publishers for identity in publisher.known]
-    _judge(outcome, [subscriber.life for subscriber in subscribers], [*known, end])
+    judge(outcome, [subscriber.life for subscriber in subscribers], [*known, end])
     outcome.expect(bool(outcome.measured["gaps"]) or not size.absent, "nobody was told of a gap")
     outcome.note(kills=size.kills, inside_a_publish=inside, published=len(known))
     return outcome
@@ -203,7 +203,7 @@ def _published(server: Server, data: str) -> str | None:
     return said.body.decode() if said.status == 200 and said.body != b"None" else None
 
 
-def _judge(outcome: Outcome, lives: list[Life], known: list[str]) -> None:
+def judge(outcome: Outcome, lives: list[Life], known: list[str]) -> None:
     """All subscribers were there before the first publish: each has every event that any of them has, and every one
     whose publisher was told its id."""
     everything = set(known) | {got.id for life in lives for got in life.events}
