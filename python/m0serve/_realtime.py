@@ -112,6 +112,7 @@ def presence(channel: str, limit: int = 100) -> Presence | None:
         raise TypeError(f"limit must be int, not {type(limit).__name__}")
     if limit < 0:
         raise ValueError("limit must not be negative")
+    limit = min(limit, 1_000_000)
     said = _ask(f"nobody knows who has {channel!r}", "presence", _channel(channel), str(limit).encode())
     if said is None:
         return None

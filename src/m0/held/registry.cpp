@@ -29,10 +29,11 @@ const Counter g_websockets("m0_websockets_held_total", "Answers that were held a
 const Counter g_resumed("m0_streams_resumed_total", "Event streams that went on after an id that they had got before");
 const Counter g_told_to_come_back("m0_streams_refused_total",
                                   "Requests for an event stream that were told to come back instead of a 503");
+const Counter g_orders_lost("m0_orders_lost_total", "Times that send and close orders to a worker's clients were lost");
 const Counter g_bad_ids("m0_bad_event_ids_total", "Last-Event-IDs that no server of this kind gave");
 
 // Bytes of one worker's list of who is there.
-constexpr std::size_t kMostPresence = std::size_t{64} * 1024;
+constexpr std::size_t kMostPresence = std::size_t{48} * 1024;
 
 std::vector<std::string_view> views_of(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
 
@@ -43,7 +44,8 @@ Registry::Registry(pubsub::EventLog& log, unsigned reader, const Config& config,
       reader_(reader),
       common_(log, config, [this](const pubsub::Record& record) { on_control(record); }),
       mailroom_(office, {.max_message = config.max_message, .closes_at_once = config.closes_at_once}),
-      outbox_(log) {
+      outbox_(log),
+      answers_(log.answers()) {
   pubsub::use_outbox(&outbox_);
   // All that is there, before anybody asks for it.
   while (common_.hub.read()) {
@@ -148,8 +150,13 @@ std::unique_ptr<Client> Registry::open_stream(Wire& wire, const handler::Exchang
   const Framing framing = exchange.request.version == http::Version::Http10 ? Framing::Plain : Framing::Chunked;
   const EventStreamEncoding& encoding = EventStreamEncoding::of(framing);
   const pubsub::EventId at{log_.epoch(), from.cursor};
-  encoding.append_cursor(head, at, common_.config.retry_ms);
-  if (from.foreign) static_cast<void>(encoding.append_gap(head, *from.foreign, at));
+  if (from.foreign) {
+    // The gap alone has the new id: who is cut before it is told again.
+    encoding.append_retry(head, common_.config.retry_ms);
+    static_cast<void>(encoding.append_gap(head, *from.foreign, at));
+  } else {
+    encoding.append_cursor(head, at, common_.config.retry_ms);
+  }
   encoding.append_raw(head, body_of(exchange.response.body));
   auto stream = std::make_unique<Stream>(common_, wire, encoding, times(admission.hold), exchange.connection_id.serial,
                                          admission.hold.metadata);
@@ -167,7 +174,7 @@ std::unique_ptr<Client> Registry::open_websocket(Wire& wire, const handler::Exch
   const auto frames = hold.json ? WebSocketEncoding::Frames::Json : WebSocketEncoding::Frames::Raw;
   const WebSocketEncoding& encoding = common_.encodings.of(frames, admission.deflate);
   const pubsub::EventId at{log_.epoch(), from.cursor};
-  encoding.append_cursor(head, at);
+  if (!from.foreign) encoding.append_cursor(head, at);
   const bool told = !from.foreign || encoding.append_gap(head, *from.foreign, at);
   if (const std::string_view body = body_of(exchange.response.body); !body.empty()) {
     encoding.append_message(head, admission.binary ? websocket::Opcode::Binary : websocket::Opcode::Text, body);
@@ -209,7 +216,8 @@ void Registry::on_control(const pubsub::Record& record) {
 void Registry::tell_presence(const pubsub::Record& record) {
   const auto question = pubsub::read_question(record);
   if (!question) return;
-  const std::size_t most_bytes = std::min(kMostPresence, log_.largest_event() / 2);
+  const std::size_t share = log_.answers().capacity() / (2 * std::size_t{log_.readers()});
+  const std::size_t most_bytes = std::min({kMostPresence, log_.answers().largest_event() / 2, share});
   pubsub::PresenceAnswer answer(log_, reader_, most_bytes);
   std::uint64_t count = 0;
   common_.hub.for_each_subscriber(record.channel(), [&](pubsub::Subscriber& subscriber) {
@@ -218,8 +226,8 @@ void Registry::tell_presence(const pubsub::Record& record) {
     answer.add(pubsub::to_text(pubsub::ConnectionId{common_.worker, client.serial()}), client.metadata());
   });
   const std::string id(question->id);
-  static_cast<void>(
-      pubsub::tell(pubsub::control_event(pubsub::Verb::TellPresence, id, answer.data(count)), base::Duration::zero()));
+  const std::string data = answer.data(count);
+  static_cast<void>(answers_.publish(pubsub::control_event(pubsub::Verb::TellPresence, id, data), base::now()));
 }
 
 // ---- the turn
@@ -227,8 +235,19 @@ void Registry::tell_presence(const pubsub::Record& record) {
 bool Registry::turn() {
   mailroom_.turn();
   more_ = common_.hub.read();
+  if (common_.hub.take_orders_lost()) send_all_away();
   more_ = common_.hub.flush() || more_ || mailroom_.has_more();
   return more_;
+}
+
+void Registry::send_all_away() {
+  // Some of them may have been told to leave, or told something, and nobody knows which.
+  if (common_.clients.empty()) return;
+  g_orders_lost.add();
+  base::log::warning(
+      "this worker was stopped for so long that the event log has passed over what its clients were told: "
+      "all are sent away, and come back");
+  for (const auto& [serial, client] : common_.clients) client->send_away();
 }
 
 bool Registry::may_sleep() noexcept {

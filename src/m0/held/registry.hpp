@@ -1,6 +1,7 @@
 #pragma once
 // What is held by one worker: how an admitted answer becomes a held client, and when each of them is due.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,7 +52,9 @@ class Registry {
   /// Reads the log and sends. True: there is more to do at once.
   bool turn();
   /// When it wants a turn although nothing was published.
-  [[nodiscard]] base::Instant retry_outbox(base::Instant now) { return outbox_.retry(now); }
+  [[nodiscard]] base::Instant retry_outbox(base::Instant now) {
+    return std::min(outbox_.retry(now), answers_.retry(now));
+  }
   /// Whoever publishes rings from now on. False: there is something already.
   [[nodiscard]] bool may_sleep() noexcept;
   void awake() noexcept { log_.awake(reader_); }
@@ -81,12 +84,14 @@ class Registry {
                                                        std::string head);
   void on_control(const pubsub::Record& record);
   void tell_presence(const pubsub::Record& record);
+  void send_all_away();
 
   pubsub::EventLog& log_;
   const unsigned reader_;
   Common common_;
   Mailroom mailroom_;
   pubsub::Outbox outbox_;
+  pubsub::Outbox answers_;  // to what it is asked
   bool more_ = false;
   bool caught_up_ = false;
   std::uint64_t serial_ = 0;

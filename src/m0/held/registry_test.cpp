@@ -116,6 +116,13 @@ TEST_F(RegistryTest, WhatAnIdSays) {
   }
 }
 
+TEST_F(RegistryTest, OfAForeignIdTheGapAloneMovesOn) {
+  ask("GET", "/", {{"Last-Event-ID", "ffffffffffff-2"}});
+  Socket socket;
+  const auto stream = open(socket);
+  EXPECT_TRUE(socket.got.starts_with("HEAD\nretry: 2000\n\nid: " + id(0) + "\nevent: m0-gap\n")) << socket.got;
+}
+
 TEST_F(RegistryTest, AFloorInTheFutureHidesNothing) {
   publish("old");
   ask("GET", "/");

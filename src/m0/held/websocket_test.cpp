@@ -556,14 +556,19 @@ TEST_F(WebSocketTest, JsonFramesSayWhatTheyAre) {
                 text(R"({"id":")" + id(2) + R"(","channel":"news","event":null,"encoding":"base64","data":"AQI="})"));
 }
 
-TEST_F(WebSocketTest, JsonFramesTellACursorAndAGap) {
+TEST_F(WebSocketTest, JsonFramesTellACursorOrAGap) {
   publish("1");
+  ask("GET", "/");
+  client_ = open_websocket(socket_, {.json = true});
+  EXPECT_EQ(sent(), "HEAD\n" + text(R"({"id":")" + id(1) + R"(","channel":null,"event":"m0-cursor","data":""})"));
+  client_.reset();
   ask("GET", "/?last_event_id=ffffffffffff-3");
   client_ = open_websocket(socket_, {.json = true});
-  EXPECT_EQ(sent(), "HEAD\n" + text(R"({"id":")" + id(0) + R"(","channel":null,"event":"m0-cursor","data":""})") +
-                        text(R"({"id":")" + id(0) +
-                             R"(","channel":null,"event":"m0-gap","data":"{\"from\":\"ffffffffffff-3\",\"to\":\")" +
-                             id(0) + R"(\"}"})"));
+  EXPECT_EQ(sent(),
+            "HEAD\n" + text(R"({"id":")" + id(0) +
+                            R"(","channel":null,"event":"m0-gap","data":"{\"from\":\"ffffffffffff-3\",\"to\":\")" +
+                            id(0) + R"(\"}"})"))
+      << "and no cursor before it: who is cut in between is told again";
 }
 
 TEST_F(WebSocketTest, RawFramesCannotTellAGapAndClose) {

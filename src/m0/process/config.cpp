@@ -4,9 +4,15 @@
 #include "m0/server/mount_table.hpp"
 
 namespace m0::process {
+namespace {
+
+// What presence() of all workers is answered in: each answer waits there for a millisecond or so.
+constexpr std::size_t kAnswers = std::size_t{1} << 20U;
+
+}  // namespace
 
 pubsub::LogConfig log_config(const Config& config) noexcept {
-  return {.size = config.event_log_size, .max_event = config.max_event, .bells = config.workers};
+  return {.size = config.event_log_size, .max_event = config.max_event, .bells = config.workers, .answers = kAnswers};
 }
 
 bool multithread(const Config& config) {

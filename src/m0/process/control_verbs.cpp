@@ -65,6 +65,9 @@ ControlTask send(const ControlContext& context, ControlFields&& arguments) {
 /// close "connection"|"channel" WHOM "reconnect"|"stay-away" CODE REASON
 ControlTask close(const ControlContext& context, ControlFields&& arguments) {
   const bool all = arguments[0] == "channel";
+  if ((!all && arguments[0] != "connection") || (arguments[2] != "reconnect" && arguments[2] != "stay-away")) {
+    return answered(control_error("close takes a channel or a connection, and reconnect or stay-away"));
+  }
   if (all) {
     if (const auto problem = pubsub::channel_problem(arguments[1]); !problem.empty()) {
       return answered(control_error(fmt::format("the channel {}", problem)));

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -14,6 +15,7 @@ using pubsub::EventLogWriter;
 
 // How far behind: what is published in this time goes out in one write.
 constexpr base::Duration kBehind = std::chrono::milliseconds(20);
+constexpr base::Duration kLongestNap = std::chrono::milliseconds(250);
 // Who does not write looks this often whether the one that does is gone.
 constexpr base::Duration kLook = std::chrono::milliseconds(500);
 constexpr base::Duration kReportEvery = std::chrono::seconds(10);
@@ -22,9 +24,10 @@ constexpr base::Duration kReportEvery = std::chrono::seconds(10);
 
 void report_restored(const pubsub::EventLogFile& file) {
   const pubsub::Restored& restored = file.restored();
+  if (!restored.warning.empty()) base::log::error("{}", restored.warning);
   if (restored.clean) {
     base::log::info("the event log goes on with {} events of {}", restored.events, file.path());
-  } else if (restored.events > 0) {
+  } else if (restored.existed) {
     base::log::warning(
         "the event log begins anew with the {} events that are left in {}: the server was not stopped, and "
         "what was published last may be lost; clients that come back are told",
@@ -46,13 +49,17 @@ EventLogThread::~EventLogThread() {
 }
 
 void EventLogThread::run() {
+  base::Duration nap = kBehind;
   for (;;) {
     const bool last = stop_.load(std::memory_order_acquire);
     const EventLogWriter::Step said = writer_.step();
     if (said == EventLogWriter::Step::Failed) report_failure();
+    if (last) return;  // what is left the supervisor writes
     if (said == EventLogWriter::Step::More) continue;
-    if (last) return;
-    static_cast<void>(parker_.wait_until(base::now() + (said == EventLogWriter::Step::Idle ? kBehind : kLook)));
+    // While nothing is published it looks ever more seldom.
+    const bool wrote = said == EventLogWriter::Step::Idle && writer_.wrote();
+    nap = wrote ? kBehind : std::min(nap * 2, said == EventLogWriter::Step::NotOurs ? kLook : kLongestNap);
+    static_cast<void>(parker_.wait_until(base::now() + nap));
   }
 }
 

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -85,7 +87,7 @@ int run_here(const Config& config, handler::Application& application, std::span<
   if (log_file) report_restored(*log_file);
   const int code = run_worker(config, application, listeners, place);
   if (log_file) {
-    if (const auto done = log_file->finish(log); !done) base::log::error("{}", done.error());
+    if (const auto done = log_file->finish(log, std::chrono::seconds(5)); !done) base::log::error("{}", done.error());
   }
   base::log::stop_writer(kLastLines);
   return code;
@@ -146,6 +148,12 @@ int run(const Config& config, handler::Application& application, const ForkHook&
 
   const std::uint64_t descriptors = net::raise_descriptor_limit();
   Config fitted = config;
+  // The application may change its directory, and a link is to be written through.
+  if (!fitted.event_log.empty()) {
+    std::error_code none;
+    const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(fitted.event_log, none), none);
+    if (!none && whole.is_absolute()) fitted.event_log = whole.string();
+  }
   // Beside the clients: files of the application, bodies, the log.
   constexpr std::uint64_t kSpare = 1024 + 256;
   if (fitted.server.max_connections + kSpare > descriptors) {

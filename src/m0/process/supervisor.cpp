@@ -26,6 +26,8 @@ namespace {
 constexpr unsigned kBootBudget = 5;
 constexpr base::Duration kBootPause = std::chrono::seconds(1);
 constexpr base::Duration kLongestBootPause = std::chrono::seconds(30);
+// What a slow disk may take for the last of the event log.
+constexpr base::Duration kForTheLog = std::chrono::seconds(5);
 // A worker has this long beyond the graceful time before it is killed: it logs and runs exit functions at the end.
 constexpr base::Duration kKillMargin = std::chrono::seconds(5);
 
@@ -72,7 +74,7 @@ int Supervisor::run() {
     if (control_) control_->turn(base::now());
   }
   if (log_file_) {
-    if (const auto done = log_file_->finish(log_); !done) base::log::error("{}", done.error());
+    if (const auto done = log_file_->finish(log_, kForTheLog); !done) base::log::error("{}", done.error());
   }
   return exit_code_;
 }

@@ -13,6 +13,7 @@ struct NewEvent {
   std::string_view name = {};  // the event's type; up to kMaxName bytes, may be empty
   bool binary = false;
   bool control = false;  // for the servers themselves; no channel of this kind can be subscribed to
+  bool passing = false;  // of control: who does not see it in time has missed nothing
 };
 
 inline constexpr std::size_t kMaxName = 255;

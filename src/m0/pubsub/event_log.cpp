@@ -76,7 +76,9 @@ std::int64_t wall_ms() noexcept {
 class Draft {
  public:
   Draft(const NewEvent& event, std::int64_t time_ms) {
-    header_.kind = event.control ? RecordHeader::Kind::Control : RecordHeader::Kind::Event;
+    header_.kind = !event.control  ? RecordHeader::Kind::Event
+                   : event.passing ? RecordHeader::Kind::Passing
+                                   : RecordHeader::Kind::Control;
     header_.binary = event.binary;
     header_.channel_length = static_cast<std::uint8_t>(event.channel.size());
     header_.name_length = static_cast<std::uint8_t>(event.name.size());
@@ -129,6 +131,7 @@ struct EventLog::Shared {
   alignas(64) std::atomic<std::uint64_t> intent_seq{0};
   std::atomic<std::uint64_t> intent_end{0};  // 0: no append is under way
   std::atomic<std::uint64_t> repairs{0};
+  std::atomic<std::uint64_t> dropped_order{0};
   alignas(64) std::array<std::atomic<std::uint32_t>, kMaxBells> asleep{};
   std::array<std::atomic<std::uint32_t>, kMaxBells> lives{};  // odd: it reads
   Saved saved;
@@ -190,6 +193,7 @@ EventLog::EventLog(const LogConfig& config) {
   const int made = ::pthread_mutex_init(&shared_->mutex, &attributes);
   ::pthread_mutexattr_destroy(&attributes);
   M0_CHECK(made == 0);
+  if (config.answers > 0) answers_ = std::make_unique<EventLog>(LogConfig{.size = config.answers});
 }
 
 // The mutex is not destroyed: another process may hold it.
@@ -293,11 +297,14 @@ void EventLog::make_room(std::uint64_t end) noexcept {
   while (end - tail > shared_->capacity) {
     const RecordHeader oldest = header_at(tail);
     M0_CHECK(oldest.sound());
-    if (oldest.kind != RecordHeader::Kind::Pad) {
-      // Ascending by nature, as they are evicted in order.
+    // Ascending by nature, as they are evicted in order. What servers tell each other is nobody's event, also where it
+    // names a channel.
+    if (oldest.kind == RecordHeader::Kind::Event) {
       shared_->marks[oldest.channel_hash % kMarks].store(oldest.seq, std::memory_order_release);
       reached(AppendStep::Marked);
       g_dropped.add();
+    } else if (oldest.kind == RecordHeader::Kind::Control) {
+      shared_->dropped_order.store(oldest.seq, std::memory_order_release);
     }
     tail += std::uint64_t{oldest.words} * 8;
     shared_->tail.store(tail, std::memory_order_release);
@@ -351,7 +358,7 @@ EventLog::Read EventLog::copy(std::uint64_t position, Record& into, bool whole) 
     }
     into.header_ = header;
     into.position_ = position;
-    const bool all = whole || header.kind == RecordHeader::Kind::Control;
+    const bool all = whole || header.kind != RecordHeader::Kind::Event;
     into.words_.resize(all ? header.words - RecordHeader::kWords : (std::size_t{header.channel_length} + 7) / 8);
     for (std::size_t i = 0; i < into.words_.size(); ++i) {
       into.words_[i] = word(position + (RecordHeader::kWords + i) * 8).load(std::memory_order_acquire);
@@ -372,6 +379,10 @@ std::size_t EventLog::largest_event() const noexcept { return shared_->largest_e
 std::uint64_t EventLog::repairs() const noexcept { return shared_->repairs.load(std::memory_order_relaxed); }
 
 // ---- sleeping
+
+std::uint64_t EventLog::dropped_order() const noexcept {
+  return shared_->dropped_order.load(std::memory_order_acquire);
+}
 
 unsigned EventLog::readers() const noexcept { return static_cast<unsigned>(bells_->size()); }
 

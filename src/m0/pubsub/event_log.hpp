@@ -37,6 +37,7 @@ struct LogConfig {
   std::size_t size = std::size_t{16} * 1024 * 1024;  // bytes of the ring; rounded up to whole pages
   std::size_t max_event = std::size_t{256} * 1024;   // channel, name and data together
   unsigned bells = 1;                                // readers that may sleep (workers)
+  std::size_t answers = 0;  // bytes of a ring of its own for what readers are asked; 0: it is this one
 };
 
 /// The smallest ring there is.
@@ -95,6 +96,11 @@ class EventLog {
   /// The greatest number, of those that were dropped, of any channel that shares this one's mark: what is above was not
   /// dropped. 0: nothing.
   [[nodiscard]] std::uint64_t dropped_mark(std::uint64_t channel_hash) const noexcept;
+
+  /// The newest control record that was dropped, passing ones apart; 0: none.
+  [[nodiscard]] std::uint64_t dropped_order() const noexcept;
+  /// Where readers answer what one of them, or another process, has asked: what is said there displaces no event.
+  [[nodiscard]] EventLog& answers() noexcept { return answers_ ? *answers_ : *this; }
 
   [[nodiscard]] std::uint64_t epoch() const noexcept;
   [[nodiscard]] EventId last_id() const noexcept { return {epoch(), last_seq()}; }
@@ -168,6 +174,7 @@ class EventLog {
   Shared* shared_ = nullptr;
   std::atomic<std::uint64_t>* ring_ = nullptr;
   std::unique_ptr<Bells> bells_;
+  std::unique_ptr<EventLog> answers_;
 };
 
 }  // namespace m0::pubsub

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -29,6 +30,8 @@ const Counter g_unwritten("m0_events_unwritten_total",
                           "Times that events left the log before they were written to its file");
 
 constexpr std::uint32_t kMagic = 0x6530'6d01;  // "m0e" and the version of what follows
+// More than the largest log there can be.
+constexpr off_t kLargestFile = off_t{40} << 30U;
 constexpr std::size_t kBatch = std::size_t{1} << 20U;
 
 enum class Entry : std::uint8_t { Start = 1, Event = 2, Control = 3, Clean = 4 };
@@ -131,7 +134,7 @@ class History {
   [[nodiscard]] Restored restore(EventLog& log) const {
     const std::size_t first = first_that_fits(log);
     if (clean_) log.go_on(epoch_, first == records_.size() ? last_ : records_[first].header.seq - 1);
-    Restored restored{.events = 0, .clean = clean_};
+    Restored restored{.existed = epoch_ != 0, .clean = clean_};
     for (std::size_t i = first; i < records_.size(); ++i) {
       const bool control = records_[i].header.kind == Entry::Control;
       // What servers told each other is over; but where the numbers go on, each is taken.
@@ -162,7 +165,7 @@ std::string error_text(int error) { return ::strerror(error); }
 
 /// The whole file; empty where there is none.
 std::expected<std::string, int> read_file(const std::string& path) {
-  const base::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a fifo has no other end
   if (!file) {
     if (errno == ENOENT) return std::string();
     return std::unexpected(errno);
@@ -170,6 +173,7 @@ std::expected<std::string, int> read_file(const std::string& path) {
   struct stat facts{};
   if (::fstat(file.get(), &facts) != 0) return std::unexpected(errno);
   if (!S_ISREG(facts.st_mode)) return std::unexpected(EINVAL);
+  if (facts.st_size > kLargestFile) return std::unexpected(EFBIG);
   std::string bytes(static_cast<std::size_t>(facts.st_size), '\0');
   std::size_t done = 0;
   while (done < bytes.size()) {
@@ -220,52 +224,84 @@ int rewrite(const std::string& path, EventLog& log) {
   const std::string fresh = path + ".new";
   const base::Fd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return errno;
-  if (const int error = write_all(file.get(), bytes, 0); error != 0) return error;
-  if (::fdatasync(file.get()) != 0 || ::rename(fresh.c_str(), path.c_str()) != 0) return errno;
+  int error = write_all(file.get(), bytes, 0);
+  if (error == 0 && (::fdatasync(file.get()) != 0 || ::rename(fresh.c_str(), path.c_str()) != 0)) error = errno;
+  if (error != 0) {
+    ::unlink(fresh.c_str());
+    return error;
+  }
   ::unlink((path + ".1").c_str());
   log.saved().position.store(log.head(), std::memory_order_relaxed);
   log.saved().file_end.store(bytes.size(), std::memory_order_relaxed);
   return 0;
 }
 
+/// Where there is no room for another copy: goes on behind what is there, if that can be made to look like a life that
+/// has not ended.
+bool keep_as_it_is(const std::string& path, EventLog& log, bool clean, std::size_t size) {
+  EventLog::Saved& saved = log.saved();
+  if (!clean) {
+    // All that was restored has other numbers now: it is written again when there is room.
+    saved.position.store(log.tail(), std::memory_order_relaxed);
+    saved.file_end.store(0, std::memory_order_relaxed);
+    return true;
+  }
+  const std::size_t end = size - sizeof(EntryHeader);  // without the mark
+  if (::truncate(path.c_str(), static_cast<off_t>(end)) != 0) return false;
+  saved.position.store(log.head(), std::memory_order_relaxed);
+  saved.file_end.store(end, std::memory_order_relaxed);
+  return true;
+}
+
 }  // namespace
 
 std::expected<EventLogFile, std::string> EventLogFile::open(const std::string& path, EventLog& log) {
-  const auto sorry = [&](int error) {
+  const auto sorry = [&](const std::string& name, int error) {
     return std::unexpected(
         fmt::format("the event log's file {} cannot be used ({}); give --event-log a path that can "
                     "be written",
-                    path, error_text(error)));
+                    name, error_text(error)));
   };
   base::Fd lock = open_lock(path);
-  if (!lock) return sorry(errno);
+  if (!lock) return sorry(path + ".lock", errno);
   if (!take_byte(lock.get(), 0)) {
     return std::unexpected(
         fmt::format("the event log's file {} is another server's, which runs; give --event-log another path", path));
   }
   EventLogFile file(path, std::move(lock));
-  const auto before = read_file(path + ".1");
-  const auto newest = read_file(path);
-  if (!before || !newest) return sorry(!before ? before.error() : newest.error());
-  for (const std::string* bytes : {&*before, &*newest}) {
+  const std::array<std::string, 2> names{path + ".1", path};
+  std::array<std::string, 2> contents;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    auto bytes = read_file(names[i]);
+    if (!bytes) return sorry(names[i], bytes.error());
     std::string_view rest = *bytes;
     const auto first = take_entry(rest);
-    const bool ours = bytes->empty() || (first && first->header.kind == Entry::Start);
+    // A file that is all zeros was made by a system that went down.
+    const bool ours =
+        (first && first->header.kind == Entry::Start) || bytes->find_first_not_of('\0') == std::string::npos;
     if (!ours) {
-      return std::unexpected(fmt::format("{} is no event log of this version; give --event-log another path", path));
+      return std::unexpected(
+          fmt::format("{} is no event log of this version; give --event-log another path", names[i]));
     }
+    contents[i] = std::move(*bytes);
   }
   History history;
-  history.read(*before);
-  history.read(*newest);
+  for (const std::string& bytes : contents) history.read(bytes);
   file.restored_ = history.restore(log);
-  if (const int error = rewrite(path, log); error != 0) return sorry(error);
+  const int error = rewrite(path, log);
+  if (error == ENOSPC || error == EDQUOT) {
+    if (!keep_as_it_is(path, log, file.restored_.clean, contents[1].size())) return sorry(path, errno);
+    file.restored_.warning =
+        fmt::format("there is no room beside the event log's file {} ({})", path, error_text(error));
+  } else if (error != 0) {
+    return sorry(path, error);
+  }
   return file;
 }
 
-std::expected<void, std::string> EventLogFile::finish(EventLog& log) {
+std::expected<void, std::string> EventLogFile::finish(EventLog& log, base::Duration patience) {
   EventLogWriter writer(path_, log);
-  if (writer.finish()) return {};
+  if (writer.finish(patience)) return {};
   return std::unexpected(fmt::format("the event log's file {} could not be completed ({}): the next start begins anew",
                                      path_, writer.failure()));
 }
@@ -286,19 +322,40 @@ bool EventLogWriter::lead() {
   return leads_;
 }
 
+bool EventLogWriter::still_there() const {
+  struct stat named{};
+  struct stat open{};
+  return ::stat(path_.c_str(), &named) == 0 && ::fstat(file_.get(), &open) == 0 && named.st_ino == open.st_ino &&
+         named.st_dev == open.st_dev &&
+         static_cast<std::uint64_t>(open.st_size) >= log_.saved().file_end.load(std::memory_order_relaxed);
+}
+
 bool EventLogWriter::open_file() {
   EventLog::Saved& saved = log_.saved();
-  if (file_ && saved.file_end.load(std::memory_order_relaxed) < log_.capacity()) return true;
-  if (saved.file_end.load(std::memory_order_relaxed) >= log_.capacity()) {
-    file_.reset();
+  const std::uint64_t end = saved.file_end.load(std::memory_order_relaxed);
+  if (end >= log_.capacity()) {
     saved.file_end.store(0, std::memory_order_relaxed);
+    return begin_file();
   }
-  const bool anew = saved.file_end.load(std::memory_order_relaxed) == 0;
-  // Where a writer was killed between the two, what it had begun is the file that was full.
-  if (anew && ::rename(path_.c_str(), (path_ + ".1").c_str()) != 0 && errno != ENOENT) return failed("rename");
-  file_ = base::Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (end == 0) return begin_file();
+  if (!file_) file_ = base::Fd(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file_ && still_there()) return true;
+  // Somebody took it away, or cut it: all that the log holds is written anew.
+  saved.file_end.store(0, std::memory_order_relaxed);
+  saved.position.store(log_.tail(), std::memory_order_relaxed);
+  static_cast<void>(begin_file());
+  failure_ = "the file was taken away or cut; it is begun anew";
+  return false;
+}
+
+bool EventLogWriter::begin_file() {
+  file_.reset();
+  struct stat before{};
+  const bool holds_something =
+      ::stat(path_.c_str(), &before) == 0 && static_cast<std::size_t>(before.st_size) > sizeof(EntryHeader);
+  if (holds_something && ::rename(path_.c_str(), (path_ + ".1").c_str()) != 0) return failed("rename");
+  file_ = base::Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file_) return failed("open");
-  if (!anew) return true;
   std::string start;
   append_mark(start, Entry::Start, log_.epoch());
   return write(start);
@@ -318,6 +375,7 @@ bool EventLogWriter::write(std::string_view bytes) {
 EventLogWriter::Step EventLogWriter::step() {
   EventLog::Saved& saved = log_.saved();
   std::uint64_t position = saved.position.load(std::memory_order_relaxed);
+  wrote_ = false;
   if (position == log_.head()) return lead() ? Step::Idle : Step::NotOurs;
   if (!lead()) return Step::NotOurs;
   position = saved.position.load(std::memory_order_relaxed);  // of whoever led before
@@ -341,14 +399,19 @@ EventLogWriter::Step EventLogWriter::step() {
   }
   if (!open_file() || !write(batch_)) return Step::Failed;
   saved.position.store(position, std::memory_order_relaxed);
+  wrote_ = true;
   g_written.add(records);
   if (batch_.capacity() > kBatch) std::string().swap(batch_);
   return more ? Step::More : Step::Idle;
 }
 
-bool EventLogWriter::finish() {
+bool EventLogWriter::finish(base::Duration patience) {
+  const base::Instant until = base::now() + patience;
   Step said = Step::More;
-  while (said == Step::More) said = step();
+  while (said == Step::More && base::now() < until) said = step();
+  // A file that was taken away is begun anew.
+  if (said == Step::Failed) said = step();
+  if (said == Step::More) failure_ = "the disk is too slow";
   if (said == Step::NotOurs) failure_ = "another process still writes it";
   if (said != Step::Idle || !open_file()) return false;
   std::string mark;

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "m0/base/clock.hpp"
 #include "m0/base/fd.hpp"
 #include "m0/pubsub/event_log.hpp"
 #include "m0/pubsub/record.hpp"
@@ -22,7 +23,9 @@ namespace m0::pubsub {
 /// What a start has found.
 struct Restored {
   std::uint64_t events = 0;
-  bool clean = false;  // the log goes on; else it has begun anew
+  bool existed = false;      // there was an earlier life
+  bool clean = false;        // the log goes on; else it has begun anew
+  std::string warning = {};  // what is to be told of the file, if anything
 };
 
 /// One server's hold on its file, from before its workers are forked until after they have gone. One thread.
@@ -35,9 +38,9 @@ class EventLogFile {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const Restored& restored() const noexcept { return restored_; }
 
-  /// Nobody publishes any more: writes what is left, and the mark. An error is one sentence; the next start then begins
-  /// anew.
-  [[nodiscard]] std::expected<void, std::string> finish(EventLog& log);
+  /// Nobody publishes any more: writes what is left, and the mark, if a disk takes it within `patience`. An error is
+  /// one sentence; the next start then begins anew.
+  [[nodiscard]] std::expected<void, std::string> finish(EventLog& log, base::Duration patience);
 
  private:
   EventLogFile(std::string path, base::Fd lock) noexcept : path_(std::move(path)), lock_(std::move(lock)) {}
@@ -60,14 +63,19 @@ class EventLogWriter {
     Failed,   // the disk takes no more: to be tried again
   };
   [[nodiscard]] Step step();
+  /// Whether the last step wrote something.
+  [[nodiscard]] bool wrote() const noexcept { return wrote_; }
   /// Of Failed: for the end of a sentence.
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
   /// Everything, and the mark of a clean stop.
-  [[nodiscard]] bool finish();
+  [[nodiscard]] bool finish(base::Duration patience);
 
  private:
   [[nodiscard]] bool lead();
   [[nodiscard]] bool open_file();
+  [[nodiscard]] bool begin_file();
+  /// Whether what is open is still what the path names, with all that was written.
+  [[nodiscard]] bool still_there() const;
   [[nodiscard]] bool write(std::string_view bytes);
   bool failed(const char* what);
 
@@ -79,6 +87,7 @@ class EventLogWriter {
   std::string failure_;
   Record record_;
   bool leads_ = false;
+  bool wrote_ = false;
 };
 
 }  // namespace m0::pubsub

@@ -31,7 +31,7 @@ class EventLogFileTest : public ::testing::Test {
     std::uint64_t publish(std::string_view data, bool control = false) {
       return log.try_append({.channel = "a", .data = data, .name = "n", .control = control}).value_or(0);
     }
-    bool finish() { return file->finish(log).has_value(); }
+    bool finish() { return file->finish(log, std::chrono::seconds(5)).has_value(); }
     [[nodiscard]] std::vector<std::string> all() const {
       std::vector<std::string> found;
       Record record;
@@ -245,7 +245,56 @@ TEST_F(EventLogFileTest, OneProcessWritesAndAnotherGoesOn) {
   ::close(ready[0]);
   ::close(ready[1]);
   EXPECT_FALSE(life.finish()) << "this test still writes it";
-  EXPECT_TRUE(writer.finish());
+  EXPECT_TRUE(writer.finish(std::chrono::seconds(5)));
+}
+
+TEST_F(EventLogFileTest, AFullDiskLeavesTheFileThatWasFull) {
+  Life life(path_);
+  const std::string event(1000, 'x');
+  while (life.log.saved().file_end < life.log.capacity()) {
+    life.publish(event);
+    write_behind(life.log);
+  }
+  const std::string full = bytes_of(path_);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{10, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  EventLogWriter writer(path_, life.log);
+  for (int tries = 0; tries < 3; ++tries) {
+    life.publish(event);
+    EXPECT_EQ(writer.step(), EventLogWriter::Step::Failed);
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(writer.step(), EventLogWriter::Step::Idle);
+  EXPECT_EQ(bytes_of(path_ + ".1"), full);
+}
+
+TEST_F(EventLogFileTest, AFileThatWasTakenAwayIsBegunAnew) {
+  for (const bool cut : {false, true}) {
+    Life life(path_);
+    life.publish("one");
+    EventLogWriter writer(path_, life.log);
+    EXPECT_EQ(writer.step(), EventLogWriter::Step::Idle);
+    if (cut) {
+      ASSERT_EQ(::truncate(path_.c_str(), 0), 0);
+    } else {
+      ASSERT_EQ(::unlink(path_.c_str()), 0);
+    }
+    life.publish("two");
+    EXPECT_EQ(writer.step(), EventLogWriter::Step::Failed);
+    EXPECT_EQ(writer.step(), EventLogWriter::Step::Idle);
+    EXPECT_TRUE(writer.finish(std::chrono::seconds(5)));
+    life.file = std::unexpected("closed");
+    {
+      Life next(path_);
+      ASSERT_TRUE(next.file) << next.file.error();
+      EXPECT_TRUE(next.file->restored().clean);
+      EXPECT_EQ(next.all(), (std::vector<std::string>{"1:one", "2:two"})) << "all that the log held";
+    }
+    ASSERT_EQ(::unlink(path_.c_str()), 0);
+  }
 }
 
 TEST_F(EventLogFileTest, AFullDiskIsTriedAgain) {
@@ -263,7 +312,7 @@ TEST_F(EventLogFileTest, AFullDiskIsTriedAgain) {
   EXPECT_EQ(writer.step(), EventLogWriter::Step::Failed);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_EQ(writer.step(), EventLogWriter::Step::Idle);
-  EXPECT_TRUE(writer.finish());
+  EXPECT_TRUE(writer.finish(std::chrono::seconds(5)));
   life.file = std::unexpected("closed");
   Life next(path_);
   EXPECT_TRUE(next.file->restored().clean);

@@ -161,6 +161,7 @@ void Hub::mark(ChannelId channel) {
 
 void Hub::overtaken() {
   g_overtaken.add();
+  orders_lost_ = orders_lost_ || log_.dropped_order() > read_seq_;
   index_.forget_all([this](std::uint64_t hash) { return log_.dropped_mark(hash); });
   position_ = log_.tail();
   for (ChannelId id = 0; id < audiences_.size(); ++id) mark(id);

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "m0/base/check.hpp"
@@ -62,6 +63,8 @@ class Hub {
   bool read();
   /// Sends. True: there is more to send, at once.
   bool flush();
+  /// Whether control records were lost since it was asked last, because the log was faster than this reader.
+  [[nodiscard]] bool take_orders_lost() noexcept { return std::exchange(orders_lost_, false); }
   /// Whether the log holds something that was not read: to be looked at after announcing a sleep.
   [[nodiscard]] bool behind() const noexcept { return log_.head() != position_; }
 
@@ -145,6 +148,7 @@ class Hub {
   base::IntrusiveList<Subscriber> ready_;  // those that have something to get besides
   std::uint64_t position_;                 // of the next record to read
   std::uint64_t read_seq_ = 0;             // of the last that was read
+  bool orders_lost_ = false;
   Record record_;
   // The turn's.
   base::Instant turn_end_{};

@@ -50,8 +50,11 @@ std::expected<bool, AppendError> PresenceQuery::advance() {
     for (unsigned reader = 0; reader < log_.readers(); ++reader) {
       if (const std::uint32_t life = log_.life(reader); EventLog::reads(life)) expected_.push_back({reader, life});
     }
-    position_ = log_.head();
-    const auto asked = log_.try_append(control_event(Verb::AskPresence, channel_, fmt::format("{} {} ", id_, limit_)));
+    position_ = log_.answers().head();
+    const std::string question = fmt::format("{} {} ", id_, limit_);
+    NewEvent event = control_event(Verb::AskPresence, channel_, question);
+    event.passing = true;
+    const auto asked = log_.try_append(event);
     if (!asked) return std::unexpected(asked.error());
     asked_ = true;
   }
@@ -63,9 +66,9 @@ std::expected<bool, AppendError> PresenceQuery::advance() {
 
 void PresenceQuery::look() {
   for (;;) {
-    switch (log_.read(position_, record_)) {
+    switch (log_.answers().read(position_, record_)) {
       case EventLog::Read::AtEnd: return;
-      case EventLog::Read::Overwritten: position_ = log_.tail(); continue;
+      case EventLog::Read::Overwritten: position_ = log_.answers().tail(); continue;
       case EventLog::Read::Ok: break;
     }
     position_ = record_.next_position();

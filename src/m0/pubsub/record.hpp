@@ -14,7 +14,7 @@ namespace m0::pubsub {
 /// The five words at a record's start. In memory they are 64-bit words of the machine's byte order: every process that
 /// shares a log runs on one machine.
 struct RecordHeader {
-  enum class Kind : std::uint8_t { Event = 1, Control = 2, Pad = 3 };
+  enum class Kind : std::uint8_t { Event = 1, Control = 2, Pad = 3, Passing = 4 };
 
   static constexpr std::size_t kWords = 5;
   /// A pad may be too small for more than its first word.
@@ -50,7 +50,7 @@ struct RecordHeader {
   /// Whether its lengths agree with each other: false for memory that no writer of ours has left so.
   [[nodiscard]] bool sound() const noexcept {
     if (kind == Kind::Pad) return words >= kPadWords;
-    return (kind == Kind::Event || kind == Kind::Control) && words == words_for(text_bytes());
+    return kind >= Kind::Event && kind <= Kind::Passing && words == words_for(text_bytes());
   }
 };
 
@@ -62,7 +62,7 @@ class Record {
   [[nodiscard]] std::uint64_t channel_hash() const noexcept { return header_.channel_hash; }
   [[nodiscard]] std::int64_t time_ms() const noexcept { return header_.time_ms; }
   [[nodiscard]] bool binary() const noexcept { return header_.binary; }
-  [[nodiscard]] bool control() const noexcept { return header_.kind == RecordHeader::Kind::Control; }
+  [[nodiscard]] bool control() const noexcept { return header_.kind != RecordHeader::Kind::Event; }
   [[nodiscard]] std::string_view channel() const noexcept { return text().substr(0, header_.channel_length); }
   /// Of a whole record alone.
   [[nodiscard]] std::string_view name() const noexcept {
