@@ -190,5 +190,26 @@ TEST(EventLog, RingsOnceThoseThatSleep) {
   EXPECT_FALSE(rings(log, 1)) << "it is awake again";
 }
 
+TEST(EventLogTest, WhatServersTellEachOtherIsNoEventThatAChannelLost) {
+  EventLog log({.size = kMinLogSize});
+  ASSERT_TRUE(log.try_append({.channel = "quiet", .data = "who", .control = true, .passing = true}));
+  const auto order = log.try_append({.channel = "quiet", .data = "leave", .control = true});
+  ASSERT_TRUE(order);
+  const std::string data(1000, 'x');
+  while (log.tail() == 0 || log.dropped_mark(hash_channel("other")) == 0) {
+    ASSERT_TRUE(log.try_append({.channel = "other", .data = data}));
+  }
+  EXPECT_EQ(log.dropped_mark(hash_channel("quiet")), 0u);
+  EXPECT_EQ(log.dropped_order(), *order) << "and not the question, which nobody waits for";
+}
+
+TEST(EventLogTest, WhatIsAnsweredHasARingOfItsOwn) {
+  EventLog log({.size = kMinLogSize, .answers = kMinLogSize});
+  const std::string data(1000, 'x');
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(log.answers().try_append({.channel = "q", .data = data, .control = true}));
+  EXPECT_EQ(log.last_seq(), 0u);
+  EXPECT_GT(log.answers().tail(), 0u);
+}
+
 }  // namespace
 }  // namespace m0::pubsub::testing
