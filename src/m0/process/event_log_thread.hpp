@@ -2,14 +2,19 @@
 // The thread of a worker that writes the event log's file behind, while no other worker does.
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "m0/base/clock.hpp"
 #include "m0/base/parker.hpp"
 #include "m0/pubsub/event_log_file.hpp"
 
 namespace m0::process {
+
+/// How long a start waits for workers of a server that was killed.
+inline constexpr base::Duration kForPredecessors = std::chrono::seconds(3);
 
 /// Says in the log what a start has found in the file.
 void report_restored(const pubsub::EventLogFile& file);

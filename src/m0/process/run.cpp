@@ -70,7 +70,7 @@ int run_here(const Config& config, handler::Application& application, std::span<
   pubsub::EventLog log(log_config(config));
   std::optional<pubsub::EventLogFile> log_file;
   if (!config.event_log.empty()) {
-    auto opened = pubsub::EventLogFile::open(config.event_log, log);
+    auto opened = pubsub::EventLogFile::open(config.event_log, log, kForPredecessors);
     if (!opened) return refuse(opened.error());
     log_file.emplace(std::move(*opened));
   }

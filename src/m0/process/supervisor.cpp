@@ -55,7 +55,7 @@ Supervisor::Supervisor(const Config& config, handler::Application& application, 
 
 std::string Supervisor::open_event_log() {
   if (config_.event_log.empty()) return {};
-  auto file = pubsub::EventLogFile::open(config_.event_log, log_);
+  auto file = pubsub::EventLogFile::open(config_.event_log, log_, kForPredecessors);
   if (!file) return file.error();
   log_file_.emplace(std::move(*file));
   report_restored(*log_file_);

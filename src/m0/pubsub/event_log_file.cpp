@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -255,7 +256,8 @@ bool keep_as_it_is(const std::string& path, EventLog& log, bool clean, std::size
 
 }  // namespace
 
-std::expected<EventLogFile, std::string> EventLogFile::open(const std::string& path, EventLog& log) {
+std::expected<EventLogFile, std::string> EventLogFile::open(const std::string& path, EventLog& log,
+                                                            base::Duration patience) {
   const auto sorry = [&](const std::string& name, int error) {
     return std::unexpected(
         fmt::format("the event log's file {} cannot be used ({}); give --event-log a path that can "
@@ -264,7 +266,12 @@ std::expected<EventLogFile, std::string> EventLogFile::open(const std::string& p
   };
   base::Fd lock = open_lock(path);
   if (!lock) return sorry(path + ".lock", errno);
-  if (!take_byte(lock.get(), 0)) {
+  const base::Instant until = base::now() + patience;
+  while (!take_byte(lock.get(), 0)) {
+    if (base::now() < until) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      continue;
+    }
     return std::unexpected(
         fmt::format("the event log's file {} is another server's, which runs; give --event-log another path", path));
   }

@@ -31,9 +31,10 @@ struct Restored {
 /// One server's hold on its file, from before its workers are forked until after they have gone. One thread.
 class EventLogFile {
  public:
-  /// Takes the file for this server, and what is in it into `log`, which nobody else uses yet. An error is one
-  /// sentence.
-  [[nodiscard]] static std::expected<EventLogFile, std::string> open(const std::string& path, EventLog& log);
+  /// Takes the file for this server, and what is in it into `log`, which nobody else uses yet. While another server has
+  /// it, this waits so long: workers of one that was killed leave by themselves. An error is one sentence.
+  [[nodiscard]] static std::expected<EventLogFile, std::string> open(const std::string& path, EventLog& log,
+                                                                     base::Duration patience = base::Duration::zero());
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const Restored& restored() const noexcept { return restored_; }

@@ -210,6 +210,21 @@ TEST_F(EventLogFileTest, TwoServersDoNotShareIt) {
   EXPECT_NE(other.file.error().find("another server's"), std::string::npos) << other.file.error();
 }
 
+TEST_F(EventLogFileTest, OneThatIsAboutToLeaveIsWaitedFor) {
+  std::optional<Life> life(std::in_place, path_);
+  ASSERT_TRUE(life->file);
+  std::atomic<bool> waits{false};
+  std::thread leaver([&] {
+    while (!waits) std::this_thread::yield();
+    life.reset();
+  });
+  EventLog log(config());
+  waits = true;
+  const auto file = EventLogFile::open(path_, log, std::chrono::seconds(30));
+  leaver.join();
+  EXPECT_TRUE(file) << file.error();
+}
+
 TEST_F(EventLogFileTest, WhatIsNoEventLogIsLeftAlone) {
   put(path_, "a letter to grandmother, and long enough to be mistaken for a header of ours");
   Life life(path_);
