@@ -5,22 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from harness.event_stream import EventStream, hold
+from harness.live import publish
 from harness.processes import alive, descendants
 from harness.server import Server, run
 from harness.waiting import wait_until
 from harness.web_socket import talk
-
-
-def publish(server: Server, channel: str, data: str) -> str:
-    said = server.get("/publish?" + urllib.parse.urlencode({"channel": channel, "data": data}))
-    assert said.status == 200
-    return said.body.decode()
 
 
 def written(path: Path, text: str) -> None:

@@ -15,6 +15,7 @@ from harness.client import Client
 from harness.event_stream import Event, EventStream, hold
 from harness.full_queue import fill_queue
 from harness.gate import Gate
+from harness.live import publish
 from harness.server import Server, serving
 from harness.waiting import wait_until
 
@@ -25,12 +26,6 @@ ID = re.compile(r"[0-9a-f]{12}-[0-9]+")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(tmp_path_factory.mktemp("live"), "live") as server:
         yield server
-
-
-def publish(server: Server, channel: str, data: str, **more: str) -> str:
-    said = server.get("/publish?" + urllib.parse.urlencode({"channel": channel, "data": data, **more}))
-    assert said.status == 200
-    return said.body.decode()
 
 
 def sequence(identity: str) -> int:

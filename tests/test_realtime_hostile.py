@@ -5,24 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from harness.event_stream import EventStream
+from harness.live import publish_bytes
 from harness.processes import children
 from harness.server import Server, run
 from harness.waiting import wait_until
 from harness.web_socket import TEXT, talk
-
-
-def publish(server: Server, channel: str, size: int, count: int = 1) -> None:
-    with server.connect() as client:
-        for _ in range(count):
-            assert (
-                client.get("/publish?" + urllib.parse.urlencode({"channel": channel, "data": "x" * size})).status == 200
-            )
 
 
 def test_a_question_who_is_there_is_no_event_that_was_missed(serve: Callable[..., Server]) -> None:
@@ -31,10 +23,10 @@ def test_a_question_who_is_there_is_no_event_that_was_missed(serve: Callable[...
     with EventStream(server, "/ws?hold=stream&channel=quiet") as stream:
         last = stream.opened().last_id
     assert server.get("/presence?channel=quiet").status == 200
-    publish(server, "other", 3_000, 60)
+    publish_bytes(server, "other", 3_000, 60)
     with EventStream(server, "/ws?hold=stream&channel=quiet", [("Last-Event-ID", last)]) as stream:
         stream.opened()
-        publish(server, "quiet", 3)
+        publish_bytes(server, "quiet", 3)
         event = stream.next()
         assert event.type == "message", f"nothing was ever published there, and yet: {event}"
 
@@ -45,28 +37,18 @@ def test_members_are_not_closed_because_somebody_asked_who_they_are(serve: Calla
     assert server.get("/presence?channel=quiet").status == 200
     stopped = children(server.pid)[0]
     os.kill(stopped, signal.SIGSTOP)  # a machine that was suspended, a worker that was starved
-    speaker = next(s for s in sockets if answers(s))
+    speaker = next(s for s in sockets if s.responds())
     speaker.client.socket.settimeout(5)
     for _ in range(60):
         speaker.send("spread-to-all:" + "x" * 3_000)
         assert speaker.next().text == "told"
     os.kill(stopped, signal.SIGCONT)
-    publish(server, "quiet", 3)
+    publish_bytes(server, "quiet", 3)
     for socket in sockets:
         got = socket.next()
-        while got.opcode == TEXT and got.text == "x":  # the question of answers()
+        while got.opcode == TEXT and got.text == "x":  # the question of responds()
             got = socket.next()
         assert got.opcode == TEXT, f"closed with {got.code}"
-
-
-def answers(socket: object) -> bool:
-    socket.client.socket.settimeout(0.5)  # type: ignore[attr-defined]
-    try:
-        return bool(socket.ask("echo:x").text == "x")  # type: ignore[attr-defined]
-    except OSError:
-        return False
-    finally:
-        socket.client.socket.settimeout(5)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("how", ["deleted", "moved", "truncated"])
@@ -75,7 +57,7 @@ def test_a_file_that_was_taken_away_does_not_stop_the_next_start(
 ) -> None:
     log = tmp_path / "events"
     server = serve("talk", "--event-log", str(log), "--drain-spread", "0")
-    publish(server, "a", 10, 3)
+    publish_bytes(server, "a", 10, 3)
     wait_until(lambda: log.read_bytes().count(b"x" * 10) == 3, "all are written")
     if how == "deleted":
         log.unlink()
@@ -107,7 +89,7 @@ def test_asking_who_is_there_leaves_what_was_published_in_the_log(serve: Callabl
     server = serve("talk", "--workers", "4")
     with EventStream(server, "/ws?hold=stream&channel=news") as stream:
         last = stream.opened().last_id
-    publish(server, "news", 10, 20)
+    publish_bytes(server, "news", 10, 20)
     sockets = [talk(server, "room", **{"M0_Meta_U": "u" * 200}) for _ in range(400)]
     with server.connect() as client:
         for _ in range(250):
@@ -149,7 +131,7 @@ def test_who_is_told_to_leave_leaves_also_where_the_log_overtook_its_worker(serv
         socket.next()
     stopped = children(server.pid)[0]
     os.kill(stopped, signal.SIGSTOP)
-    speaker = next(each for each in speakers if answers(each))
+    speaker = next(each for each in speakers if each.responds())
     closer = None
     while closer is None:
         client = server.connect(timeout=0.5)

@@ -176,7 +176,7 @@ def test_a_worker_that_does_not_answer_is_told_of(serve: Callable[..., Server]) 
     os.kill(stopped, signal.SIGSTOP)
     try:
         # One of the workers that live is asked; half of the connections would wait in the other.
-        answers = [socket for socket, _ in sockets if responds(socket)]
+        answers = [socket for socket, _ in sockets if socket.responds()]
         assert 0 < len(answers) < 12
         answers[0].send("presence:stopped")
         found = json.loads(answers[0].next().text)
@@ -185,15 +185,6 @@ def test_a_worker_that_does_not_answer_is_told_of(serve: Callable[..., Server]) 
         os.kill(stopped, signal.SIGCONT)
     for socket, _ in sockets:
         socket.client.close()
-
-
-def responds(socket: WebSocket) -> bool:
-    socket.send("echo:x")
-    try:
-        wait_until(socket.client.has_bytes, "an answer", within=0.5)
-    except AssertionError:
-        return False
-    return socket.next().text == "x"
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import threading
-import urllib.parse
 from collections.abc import Callable, Iterator
 
 import pytest
 from harness.client import Headers, Response
 from harness.event_stream import EventStream
 from harness.gate import Gate
+from harness.live import publish
 from harness.processes import children
 from harness.server import Server, serving
 from harness.waiting import wait_until
@@ -23,12 +23,6 @@ from harness.web_socket import BINARY, CLOSE, PING, PONG, TEXT, Frame, WebSocket
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(tmp_path_factory.mktemp("talk"), "talk") as server:
         yield server
-
-
-def publish(server: Server, channel: str, data: str, **more: str) -> str:
-    said = server.get("/publish?" + urllib.parse.urlencode({"channel": channel, "data": data, **more}))
-    assert said.status == 200
-    return said.body.decode()
 
 
 # ---- the handshake

@@ -5,20 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from harness.live import publish_bytes
 from harness.processes import children
 from harness.server import Server
 from harness.web_socket import CLOSE, TEXT, WebSocket, frame, talk
-
-
-def publish(server: Server, channel: str, size: int, count: int = 1) -> None:
-    target = "/publish?" + urllib.parse.urlencode({"channel": channel, "data": "x" * size})
-    for _ in range(count):
-        assert server.get(target).status == 200
 
 
 @pytest.mark.parametrize("hold", ["websocket", "stream"])
@@ -78,17 +72,17 @@ def test_a_field_as_long_as_may_be(serve: Callable[..., Server]) -> None:
 def test_who_joins_a_channel_does_not_read_what_was_said_before(serve: Callable[..., Server]) -> None:
     server = serve("talk")
     with talk(server, "lobby") as socket:
-        publish(server, "secret", 10, 5)
+        publish_bytes(server, "secret", 10, 5)
         socket.send("join:secret")
         assert socket.ask("fields:").text.startswith("{"), "not what was published before"
-        publish(server, "secret", 11)
+        publish_bytes(server, "secret", 11)
         assert len(socket.next().payload) == 11
 
 
 def test_who_joins_a_busy_channel_has_missed_nothing(serve: Callable[..., Server]) -> None:
     server = serve("talk", "--event-log-size", "256k", "--max-event", "16k")
     with talk(server, "quiet") as socket:
-        publish(server, "busy", 4_000, 150)
+        publish_bytes(server, "busy", 4_000, 150)
         assert socket.ask("join-and-say:busy").text == "joined busy"
         got = socket.next()
         assert got.opcode == TEXT, f"closed with {got.code}"
@@ -100,7 +94,7 @@ def test_a_close_in_the_middle_of_a_frame_waits_for_its_rest(serve: Callable[...
     server = serve("talk", "--event-log-size", "64m")
     socket = WebSocket(server, "/ws?channel=c", receive_buffer=2048)
     # A frame that is half sent; the query is too short for it, so many of them.
-    publish(server, "c", 7_000, 60)
+    publish_bytes(server, "c", 7_000, 60)
     with socket:
         if how == "view":
             socket.send("close:4001 enough")

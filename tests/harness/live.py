@@ -1,7 +1,8 @@
-"""What the tests of the event log ask of tests/apps/live.py."""
+"""What several tests ask of tests/apps/live.py and talk.py."""
 
 from __future__ import annotations
 
+import urllib.parse
 from contextlib import ExitStack
 
 from .client import Client
@@ -33,3 +34,18 @@ def published(server: Server, data: str) -> bool:
     except (AssertionError, OSError):
         return False
     return answer.status == 200 and answer.body != b"None"
+
+
+def publish(server: Server, channel: str, data: str, **more: str) -> str:
+    """The event's id."""
+    said = server.get("/publish?" + urllib.parse.urlencode({"channel": channel, "data": data, **more}))
+    assert said.status == 200
+    return said.body.decode()
+
+
+def publish_bytes(server: Server, channel: str, size: int, count: int = 1) -> None:
+    """So many events of so many bytes."""
+    target = "/publish?" + urllib.parse.urlencode({"channel": channel, "data": "x" * size})
+    with server.connect() as client:
+        for _ in range(count):
+            assert client.get(target).status == 200

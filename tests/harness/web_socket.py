@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from .client import Headers, Response
 from .server import Server
+from .waiting import wait_until
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -105,6 +106,15 @@ class WebSocket:
     def ask(self, message: str | bytes) -> Frame:
         self.send(message)
         return self.next()
+
+    def responds(self) -> bool:
+        """Whether its worker echoes now; of one that is stopped, the answer may come later."""
+        self.send("echo:x")
+        try:
+            wait_until(self.client.has_bytes, "an answer", within=0.5)
+        except AssertionError:
+            return False
+        return self.next().text == "x"
 
     def closed(self) -> int:
         """Reads on to the close frame, answers it, and sees the end of the connection."""
