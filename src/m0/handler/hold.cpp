@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "m0/base/bytes.hpp"
+#include "m0/http/field_line.hpp"
 #include "m0/http/list.hpp"
 #include "m0/http/percent.hpp"
 #include "m0/pubsub/channel_name.hpp"
@@ -76,7 +77,7 @@ Problem add_metadata(std::string_view name, std::string_view value, std::string&
   if (!http::is_token(name) || !http::is_field_value(value)) return "an M0-Meta- field cannot go on the wire";
   // As the key of a WSGI environ it could not be told from the one with dashes.
   if (name.find('_') != std::string_view::npos) return fmt::format("{} must not have an underscore", name);
-  metadata.append(name).append(": ").append(value).append("\r\n");
+  http::append_field_line(metadata, name, value);
   if (metadata.size() <= kMaxMetadata) return {};
   return fmt::format("the M0-Meta- fields have more than {} bytes", kMaxMetadata);
 }

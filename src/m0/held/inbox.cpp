@@ -12,6 +12,7 @@
 #include "m0/base/metric.hpp"
 #include "m0/held/admission.hpp"
 #include "m0/held/mailroom.hpp"
+#include "m0/http/field_line.hpp"
 #include "m0/http/head_parser.hpp"
 #include "m0/websocket/close_code.hpp"
 
@@ -21,6 +22,7 @@ namespace {
 using base::iequals;
 using base::metric::Counter;
 using handler::ResponseBody;
+using http::append_field_line;
 
 const Counter g_posted("m0_messages_total", "Messages and events of held clients that were given to a view");
 const Counter g_dropped("m0_messages_refused_total", "Messages that their view refused with a status from 300 to 499");
@@ -67,10 +69,6 @@ bool is_dropped(std::string_view name) noexcept {
          std::ranges::any_of(kDropped, [&](std::string_view each) { return iequals(each, name); });
 }
 
-void append_field(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name).append(": ").append(value).append("\r\n");
-}
-
 std::string_view event_name(Inbox::Kind kind) noexcept {
   switch (kind) {
     case Inbox::Kind::Open: return "open";
@@ -100,11 +98,11 @@ Inbox::Inbox(Mailroom& room, Correspondent& client, const handler::Exchange& han
   if (!request.query.empty()) head_.append("?").append(request.query);
   head_ += " HTTP/1.1\r\n";
   // HTTP/1.0 knows no Host, and this is none.
-  append_field(head_, "Host", request.authority.empty() ? std::string_view("localhost") : request.authority);
+  append_field_line(head_, "Host", request.authority.empty() ? std::string_view("localhost") : request.authority);
   for (const http::Field& field : request.fields) {
-    if (!is_dropped(field.name)) append_field(head_, field.name, field.value);
+    if (!is_dropped(field.name)) append_field_line(head_, field.name, field.value);
   }
-  append_field(head_, "M0-Connection", pubsub::to_text(id_));
+  append_field_line(head_, "M0-Connection", pubsub::to_text(id_));
   head_ += hold.metadata;
   head_.shrink_to_fit();
 }
@@ -172,7 +170,7 @@ bool Inbox::write_request(handler::Exchange& exchange) {
   const Message& message = waiting_.front();
   std::string& head = exchange.head_storage;
   head = head_;
-  append_field(head, "M0-Event", event_name(message.kind));
+  append_field_line(head, "M0-Event", event_name(message.kind));
   head += "M0-Channel: ";
   if (client_ != nullptr) {
     client_->append_channels(head);
@@ -185,8 +183,8 @@ bool Inbox::write_request(handler::Exchange& exchange) {
     base::append_decimal(head, message.code);
     head += "\r\n";
   } else if (message.kind != Kind::Open) {
-    append_field(head, "Content-Type",
-                 message.kind == Kind::Text ? "text/plain; charset=utf-8" : "application/octet-stream");
+    append_field_line(head, "Content-Type",
+                      message.kind == Kind::Text ? "text/plain; charset=utf-8" : "application/octet-stream");
   }
   head += "Content-Length: ";
   base::append_decimal(head, message.payload.size());

@@ -34,7 +34,6 @@ class Mailroom {
   [[nodiscard]] bool has_more() const noexcept { return !resumed_.empty(); }
   /// Nothing waits, and nothing is with a view.
   [[nodiscard]] bool idle() const noexcept { return busy_ == 0; }
-  [[nodiscard]] std::size_t size() const noexcept { return inboxes_.size(); }
 
  private:
   friend class Inbox;

@@ -59,6 +59,10 @@ std::expected<bool, AppendError> PresenceQuery::advance() {
     asked_ = true;
   }
   look();
+  return all_answered();
+}
+
+bool PresenceQuery::all_answered() const {
   // One that has gone has nobody any more, and a successor had nobody then.
   return std::ranges::all_of(
       expected_, [&](const Expected& each) { return each.answered || log_.life(each.reader) != each.life; });
@@ -95,9 +99,7 @@ void PresenceQuery::read_answer(const Record& record) {
 
 Presence PresenceQuery::take() {
   if (asked_) look();
-  presence_.complete = asked_ && std::ranges::all_of(expected_, [&](const Expected& each) {
-                         return each.answered || log_.life(each.reader) != each.life;
-                       });
+  presence_.complete = asked_ && all_answered();
   return std::move(presence_);
 }
 

@@ -47,6 +47,7 @@ class PresenceQuery {
     std::uint32_t life;
     bool answered = false;
   };
+  [[nodiscard]] bool all_answered() const;
   void look();
   void read_answer(const Record& record);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "m0/base/bytes.hpp"
+#include "m0/http/field_line.hpp"
 #include "m0/http/list.hpp"
 #include "m0/websocket/base64.hpp"
 #include "m0/websocket/sha1.hpp"
@@ -11,6 +12,7 @@ namespace m0::websocket {
 namespace {
 
 using base::iequals;
+using http::append_field_line;
 
 constexpr std::size_t kKeySize = 16;  // RFC 6455 4.1: a nonce of 16 bytes
 
@@ -59,13 +61,6 @@ bool is_ours(std::string_view name) noexcept {
   return iequals(name.substr(0, kFamily.size()), kFamily) || iequals(name, "upgrade") || iequals(name, "connection") ||
          iequals(name, "keep-alive") || iequals(name, "content-length") || iequals(name, "transfer-encoding") ||
          iequals(name, "trailer");
-}
-
-void append_field(std::string& out, std::string_view name, std::string_view value) {
-  out += name;
-  out += ": ";
-  out += value;
-  out += "\r\n";
 }
 
 }  // namespace
@@ -124,10 +119,10 @@ bool append_switching_protocols(std::string& out, const Handshake& handshake, st
                                 const http::FieldList& others) {
   if (!subprotocol.empty() && !handshake.offers(subprotocol)) return false;
   out += "HTTP/1.1 101 Switching Protocols\r\n";
-  append_field(out, "Upgrade", "websocket");
-  append_field(out, "Connection", "Upgrade");
-  append_field(out, "Sec-WebSocket-Accept", accept_value(handshake.key));
-  if (!subprotocol.empty()) append_field(out, "Sec-WebSocket-Protocol", subprotocol);
+  append_field_line(out, "Upgrade", "websocket");
+  append_field_line(out, "Connection", "Upgrade");
+  append_field_line(out, "Sec-WebSocket-Accept", accept_value(handshake.key));
+  if (!subprotocol.empty()) append_field_line(out, "Sec-WebSocket-Protocol", subprotocol);
   if (handshake.deflate) {
     out += "Sec-WebSocket-Extensions: ";
     append_extension_answer(out, *handshake.deflate);
@@ -135,7 +130,7 @@ bool append_switching_protocols(std::string& out, const Handshake& handshake, st
   }
   for (std::size_t i = 0; i < others.size(); ++i) {
     const http::Field field = others[i];
-    if (!is_ours(field.name)) append_field(out, field.name, field.value);
+    if (!is_ours(field.name)) append_field_line(out, field.name, field.value);
   }
   out += "\r\n";
   return true;
